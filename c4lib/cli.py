@@ -1,0 +1,96 @@
+"""The `c4` command. Each subcommand imports what it needs when it runs, so that `c4 --help` answers at once."""
+
+import sys
+from pathlib import Path
+
+import click
+
+
+@click.group(invoke_without_command=True)
+@click.version_option(package_name="c4lib", message="%(version)s")
+@click.pass_context
+def c4(context):
+    """A laboratory for Connect Four."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+
+
+@c4.command()
+@click.option("--profile", default="quick", show_default=True, help="Parameters to run with: quick or full.")
+@click.option("--only", multiple=True, metavar="NOTEBOOK", help="A number or name, such as 03; may be repeated.")
+@click.option("--jobs", default=1, show_default=True, type=click.IntRange(min=1), help="Notebooks to run at once.")
+@click.option("--figures", "figures_only", is_flag=True, help="Only the notebooks that save figures.")
+@click.option("--in-place", is_flag=True, help="Put the outputs into the notebooks themselves.")
+def reproduce(profile, only, jobs, figures_only, in_place):
+    """Run the notebooks, make the figures again.
+
+    Executed copies go to build/notebooks/, figures to figures/.
+    """
+    from .reproduce import print_results
+    from .reproduce import reproduce as run
+
+    results = run(profile, only, jobs=jobs, in_place=in_place, figures_only=figures_only)
+    print_results(results)
+    if any(result.error for result in results):
+        sys.exit(1)
+
+
+@c4.command()
+@click.option("--agent", default="engine", show_default=True, help="The agent to export.")
+@click.option("-o", "--output", default="submission.py", show_default=True, type=click.Path(path_type=Path))
+def export(agent, output):
+    """Write an agent as one file for Kaggle."""
+    from .kaggle.export import export as write
+
+    write(agent, output)
+    click.echo(f"{output}: {output.stat().st_size:,} bytes")
+
+
+@c4.command()
+@click.argument("submission", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+def check(submission):
+    """Play a submission through all that kills them."""
+    from .kaggle.check import check as passes
+
+    if not passes(submission):
+        sys.exit(1)
+
+
+@c4.command()
+def bench():
+    """Measure the solver and the search."""
+    from .bench import main as measure
+
+    measure()
+
+
+@c4.command(hidden=True)
+def readme():
+    """Write the tables of README.md again."""
+    from .readme import update
+
+    update()
+
+
+def main() -> None:
+    """The entry point: what a user can put right is told in one line, without a traceback."""
+    try:
+        sys.exit(c4.main(standalone_mode=False))
+    except click.UsageError as problem:
+        command = problem.ctx.command_path if problem.ctx else "c4"
+        _fail(f"{problem.format_message()} (see `{command} --help`)", 2)
+    except click.ClickException as problem:
+        _fail(problem.format_message(), problem.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        _fail("interrupted", 130)
+    except ModuleNotFoundError as problem:
+        if problem.name is None or problem.name.startswith("c4lib"):
+            raise
+        _fail(f"the package {problem.name} is not installed; `make setup` installs what the commands need", 1)
+    except (ValueError, OSError) as problem:
+        _fail(str(problem), 1)
+
+
+def _fail(message: str, code: int) -> None:
+    click.echo(f"error: {message}", err=True)
+    sys.exit(code)

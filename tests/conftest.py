@@ -1,0 +1,20 @@
+"""Options of the whole test suite."""
+
+import pytest
+from hypothesis import settings
+
+# The same examples on every run and machine; a compilation in the middle of one is no reason to fail.
+settings.register_profile("c4lib", deadline=None, derandomize=True, database=None)
+settings.load_profile("c4lib")
+
+
+def pytest_addoption(parser):
+    parser.addoption("--slow", action="store_true", help="also run the tests marked slow")
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("--slow"):
+        return
+    for item in items:
+        if "slow" in item.keywords:
+            item.add_marker(pytest.mark.skip(reason="slow: needs --slow"))

@@ -1,0 +1,26 @@
+"""What import-linter cannot say: the submission's sources need nothing but the standard library, numpy and numba."""
+
+import sys
+
+import grimp
+import pytest
+
+SUBMISSION = (
+    "c4lib.bits",
+    "c4lib.games.base",
+    "c4lib.games.connect4",
+    "c4lib.jit",
+    "c4lib.kaggle.agent",
+    "c4lib.search",
+)
+ALLOWED = {"numpy", "numba", "llvmlite"}  # llvmlite comes with numba
+
+GRAPH = grimp.build_graph("c4lib", include_external_packages=True, cache_dir=None)
+MODULES = sorted(module for module in GRAPH.modules if module.startswith(SUBMISSION))
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_submission_needs_only_numpy_and_numba(module):
+    imported = GRAPH.find_modules_directly_imported_by(module)
+    packages = {name for name in imported if not name.startswith("c4lib.")}
+    assert packages - sys.stdlib_module_names <= ALLOWED
