@@ -38,8 +38,9 @@ reproduce: $(READY) ## run every notebook, make every figure again; hours instea
 figures: $(READY) ## the same, only the notebooks that save figures
 	$(BIN)/c4 reproduce --profile $(PROFILE) --figures
 
-notebooks: $(READY) ## run every notebook in place, to renew the outputs that are committed
+notebooks: $(READY) ## run every notebook in place, to renew the outputs that are committed; then README.md
 	$(BIN)/c4 reproduce --in-place
+	$(BIN)/c4 readme
 
 test: $(READY) ## the tests, and every notebook run again and compared with its outputs
 	$(PYTEST) $(NBVAL) tests notebooks

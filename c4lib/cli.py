@@ -48,11 +48,22 @@ def export(agent, output):
 
 @c4.command()
 @click.argument("submission", type=click.Path(path_type=Path, exists=True, dir_okay=False))
-def check(submission):
-    """Play a submission through all that kills them."""
+@click.option("--only", metavar="CASE", help="The one case to run, by the name that the table shows.")
+@click.option(
+    "--episodes",
+    default=1,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Episodes against each of Kaggle's own agents in each seat; ten take a quarter of an hour.",
+)
+def check(submission, only, episodes):
+    """Play a submission through all that kills them.
+
+    Takes about five minutes. A lost game is no failure; an error, an illegal move or time overdrawn is.
+    """
     from .kaggle.check import check as passes
 
-    if not passes(submission):
+    if not passes(submission, only, episodes):
         sys.exit(1)
 
 

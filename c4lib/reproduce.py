@@ -177,7 +177,7 @@ def _run(
             progress_bar=False,
             on_cell=on_cell,
             coalesce_streams=True,  # one output for what is printed in one go, however it arrived
-            extra_arguments=["--log-level=ERROR"],  # kernels greet with warnings, across the progress bar
+            extra_arguments=["--log-level=CRITICAL"],  # a kernel talks across the progress bar otherwise
         )
     except papermill.PapermillExecutionError as problem:
         error = f"cell {problem.exec_count}: {problem.ename}: {problem.evalue}"

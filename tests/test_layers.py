@@ -5,6 +5,8 @@ import sys
 import grimp
 import pytest
 
+from c4lib.kaggle import export
+
 SUBMISSION = (
     "c4lib.bits",
     "c4lib.games.base",
@@ -24,3 +26,8 @@ def test_submission_needs_only_numpy_and_numba(module):
     imported = GRAPH.find_modules_directly_imported_by(module)
     packages = {name for name in imported if not name.startswith("c4lib.")}
     assert packages - sys.stdlib_module_names <= ALLOWED
+
+
+@pytest.mark.parametrize("entry", export.AGENTS.values())
+def test_the_exporter_takes_no_other_module(entry):
+    assert {f"c4lib.{name}" for name in export.modules(entry)} <= set(MODULES)

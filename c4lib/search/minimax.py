@@ -3,8 +3,7 @@
 import numpy as np
 
 from ..bits import run_starts
-from ..games.connect4 import Connect4, Geometry, has_line, playable
-from ..games.connect4 import BOARD, BOTTOM, COLUMNS, INAROW, ROWS  # noqa: F401  (constants of the kernels)
+from ..games.connect4 import BOARD, BOTTOM, COLUMNS, INAROW, ROWS, Connect4, Geometry, has_line, playable
 from ..jit import build, inline, kernel, load, popcount, store
 from .evaluation import WIN
 

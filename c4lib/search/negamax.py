@@ -9,8 +9,20 @@ from dataclasses import dataclass, field, fields
 
 import numpy as np
 
-from ..games.connect4 import BOARD, BOTTOM, COLUMNS, INAROW, ROWS  # constants of the kernel
-from ..games.connect4 import STANDARD, Geometry, has_line, key, mirror, playable, winning_cells
+from ..games.connect4 import (  # constants of the kernel
+    BOARD,
+    BOTTOM,
+    COLUMNS,
+    INAROW,
+    ROWS,
+    STANDARD,
+    Geometry,
+    has_line,
+    key,
+    mirror,
+    playable,
+    winning_cells,
+)
 from ..jit import HAVE_NUMBA, build, clock, inline, kernel, load, popcount, prefetch, store
 from .evaluation import DECIDED, WIN, evaluate
 
@@ -320,22 +332,29 @@ class Engine:
         self.compiled = compiled and HAVE_NUMBA and geometry.fits_64_bits
         constants = geometry.constants | memory_layout(geometry)
         self.kernel = build(negamax, self.compiled, **constants)
-        self._memory = np.zeros(constants["WORDS"], np.int64) if self.compiled else [0] * constants["WORDS"]
+        self.table_bits = self.options.table_bits if self.compiled else min(self.options.table_bits, 18)
         self._best = constants["BEST"]
+        self._memory = self._block(constants["WORDS"])
+        self._table = self._block(2 << self.table_bits if self.options.table else 4)
         self.clear()
+
+    def _block(self, words):
+        """Memory for the kernel. Arrays begin at a cache line, so that no bucket lies across two."""
+        if not self.compiled:
+            return [0] * words
+        block = np.empty(words + 7, np.int64)
+        skip = -block.ctypes.data // 8 % 8
+        return block[skip : skip + words]
 
     def clear(self) -> None:
         """Forget all positions, history and killers."""
-        self.table_bits = self.options.table_bits if self.compiled else min(self.options.table_bits, 18)
-        words = 2 << self.table_bits if self.options.table else 4
         if self.compiled:
-            block = np.zeros(words + 8, np.int64)  # untouched pages cost nothing
-            skip = -block.ctypes.data // 8 % 8  # buckets must not straddle cache lines
-            self._table = block[skip : skip + words]
+            self._memory.fill(0)
+            # also the first touch of these pages, which the system may answer slowly: not on the clock of a search
+            self._table.fill(0)
         else:
-            self._table = [0] * words
-        for i in range(len(self._memory)):
-            self._memory[i] = 0
+            self._memory[:] = [0] * len(self._memory)
+            self._table[:] = [0] * len(self._table)
 
     def search(
         self,
@@ -390,7 +409,7 @@ class Engine:
             depth=iterations[-1].depth if iterations else 0,
             nodes=int(self._memory[NODES]),
             seconds=(time.monotonic_ns() - start) / 1e9,
-            principal_variation=self._principal_variation(own, opp, move),
+            principal_variation=self._principal_variation(own, opp, move, depth),
             iterations=tuple(iterations),
             table_hits=int(self._memory[TABLE_HITS]),
             cutoffs=int(self._memory[CUTOFFS]),
@@ -455,11 +474,11 @@ class Engine:
         for i in range(HISTORY, HISTORY + 2 * self.geometry.columns * self.geometry.height):
             self._memory[i] //= 2
 
-    def _principal_variation(self, own, opp, move):
-        """The best line: `move`, and from there what the table holds with exact scores, up to a win."""
+    def _principal_variation(self, own, opp, move, depth):
+        """The best line: `move`, and from there what the table holds with exact scores, up to a win or `depth`."""
         g = self.geometry
         line = []
-        while move is not None:
+        while move is not None and len(line) < depth:
             line.append(move)
             mask = own | opp
             own, opp = opp, own | (playable(mask, g.bottom, g.board) & (((1 << g.rows) - 1) << (move * g.height)))

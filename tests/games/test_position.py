@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from c4lib.games.connect4 import STANDARD, Connect4, Geometry
+from c4lib.games.connect4 import STANDARD, Geometry
 from c4lib.games.position import COLOURS, LABEL_COLOUR, Position
 
 from . import plain
@@ -121,8 +121,8 @@ def test_equal_however_it_was_reached():
 
 def test_it_cannot_be_changed():
     position = Position.from_moves("44")
-    for name in ("own", "opp", "geometry", "moves", "winner"):
-        with pytest.raises((dataclasses.FrozenInstanceError, AttributeError)):
+    for name in ("own", "opp", "geometry", "moves"):
+        with pytest.raises(dataclasses.FrozenInstanceError):
             setattr(position, name, 0)
     position.play(0)
     position.state[...] = 1  # an array of its own
@@ -195,10 +195,8 @@ def test_what_kaggle_really_hands_over():
     env = make("connectx", configuration={"columns": 8, "rows": 5, "inarow": 3})
     moves = [4, 4, 5, 3, 6]
     for ply, column in enumerate(moves):
-        for seat in env.state:
-            assert Position.from_kaggle(seat.observation, env.configuration) == Position.from_moves(
-                moves[:ply], 8, 5, 3
-            )
+        shown = Position.from_kaggle(env.state[0].observation, env.configuration)
+        assert shown == Position.from_moves(moves[:ply], 8, 5, 3)
         env.step([column, None] if ply % 2 == 0 else [None, column])
     final = Position.from_kaggle(env.state[0].observation, env.configuration)
     assert final == Position.from_moves(moves, 8, 5, 3)
@@ -292,7 +290,7 @@ def test_two_lines_at_once_are_allowed_where_one_stone_completes_both():
     assert position.winner == 1
     assert position.winning_line.bit_count() == 7
     with pytest.raises(ValueError, match="no single last stone"):
-        Position.from_text("oo.ooo.\nxxxxxxx", inarow=4)
+        Position.from_text("o.....o\noo.ooox\nxxxxxxx", inarow=4)
 
 
 BAD_BOARDS = [

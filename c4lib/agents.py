@@ -1,0 +1,89 @@
+"""One name, one agent. An agent is any callable `(game, state) -> action`."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from .games.base import Game
+from .games.connect4 import Connect4
+from .search.minimax import Connect4MinimaxOpponent
+from .search.negamax import Engine, SearchOptions, SearchResult
+
+Agent = Callable[[Game, np.ndarray], int]
+
+
+class RandomAgent:
+    """Plays every legal action with the same chance."""
+
+    def __init__(self, seed: int | None = None):
+        self._rng = np.random.default_rng(seed)
+
+    def __call__(self, game: Game, state: np.ndarray) -> int:
+        return int(self._rng.choice(np.flatnonzero(game.legal_actions_mask(state))))
+
+
+class EngineAgent:
+    """Plays the full-stack engine for a fixed wall-clock time a move, keeping its table from move to move.
+
+    Attributes:
+        result: the `SearchResult` of the last move, None before the first.
+    """
+
+    def __init__(self, seconds: float, options: SearchOptions | None = None):
+        self.seconds = seconds
+        self.options = options or SearchOptions()
+        self.result: SearchResult | None = None
+        self._engine: Engine | None = None
+
+    def __call__(self, game: Connect4, state: np.ndarray) -> int:
+        if self._engine is None or self._engine.geometry != game.geometry:
+            self._engine = Engine(game.geometry, self.options)
+        self.result = self._engine.search(*game.boards(state), seconds=self.seconds)
+        return self.result.move
+
+
+def _random(argument: str, seed: int | None) -> Agent:
+    if argument:
+        raise ValueError("random takes no argument")
+    return RandomAgent(seed)
+
+
+def _minimax(argument: str, seed: int | None) -> Agent:
+    if not argument.isdecimal() or int(argument) < 1:
+        raise ValueError(f"minimax wants a depth in plies, as in minimax:8, not {argument!r}")
+    return Connect4MinimaxOpponent(int(argument), seed=seed)
+
+
+def _engine(argument: str, seed: int | None) -> Agent:
+    try:
+        seconds = float(argument.removesuffix("s"))
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise ValueError(f"engine wants seconds a move, as in engine:1.5, not {argument!r}")
+    return EngineAgent(seconds)
+
+
+AGENTS = {
+    "random": ("random", "any legal move", _random),
+    "minimax": ("minimax:DEPTH", "fixed-depth alpha-beta; minimax:8 is the yardstick", _minimax),
+    "engine": ("engine:SECONDS", "the full-stack engine, so long a move", _engine),
+}
+
+
+def make_agent(name: str, *, seed: int | None = None) -> Agent:
+    """The agent of a name such as "random", "minimax:8" or "engine:1.5".
+
+    Args:
+        name: a kind and, after a colon, its argument.
+        seed: for the agents that draw lots: `random`, and `minimax` among equally good moves (without a seed it
+            takes the one nearest the centre).
+
+    Raises:
+        ValueError: an unknown name or a wrong argument; the message lists what is allowed.
+    """
+    kind, _, argument = name.partition(":")
+    if kind not in AGENTS:
+        known = ", ".join(pattern for pattern, _, _ in AGENTS.values())
+        raise ValueError(f"unknown agent {name!r}; known are {known}")
+    return AGENTS[kind][2](argument, seed)
