@@ -199,7 +199,9 @@ def python(code, **environment):
     [
         "sys.modules['numba'] = None",  # not installed
         "sys.modules['llvmlite'] = None",  # numba without its compiler
-        "sys.modules['numba.extending'] = types.ModuleType('empty')",  # there, and not what it should be
+        # there, and failing in some way of its own
+        "finder = types.SimpleNamespace(find_spec=lambda name, *_: 1 / 0 if name == 'llvmlite' else None);"
+        "sys.meta_path.insert(0, finder)",
     ],
 )
 def test_without_numba_everything_is_interpreted(broken):

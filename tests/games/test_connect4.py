@@ -32,7 +32,7 @@ POSITIONS_AFTER_N_PLIES = [1, 7, 49, 238, 1120, 4263, 16422, 54859, 184275]  # O
 
 def some_games(columns, rows, inarow):
     """2,000 random games on the usual board, a few on the others."""
-    count = 2000 if (columns, rows, inarow) == STANDARD else 5 if columns * rows > 100 else 40
+    count = 2000 if (columns, rows, inarow) == STANDARD else 5 if columns * rows > 60 else 40
     return plain.random_games(count, columns, rows, inarow, seed=columns * rows + inarow)
 
 
@@ -307,7 +307,7 @@ def test_kaggle_plays_the_same_game(columns, rows, inarow):
     game = Connect4(columns, rows, inarow)
     geometry = game.geometry
     random = np.random.default_rng(4)
-    for _ in range(5 if columns * rows > 100 else 50):
+    for _ in range(5 if columns * rows > 60 else 30):
         observation = SimpleNamespace(board=[0] * (columns * rows), mark=1)
         seats = [
             SimpleNamespace(observation=observation, status="ACTIVE", action=0, reward=0),

@@ -43,7 +43,7 @@ def games(draw):
 def test_random_games_agree_with_the_plain_twin(columns, rows, inarow):
     shape = (columns, rows, inarow)
     outcomes = Counter()
-    count = 200 if shape == STANDARD else 3 if columns * rows > 100 else 20
+    count = 150 if shape == STANDARD else 2 if columns * rows > 60 else 10
     for moves, grids in plain.random_games(count, *shape, seed=11):
         position = Position(geometry=Geometry(*shape))
         for ply, grid in enumerate(grids):
@@ -70,8 +70,8 @@ def test_random_games_agree_with_the_plain_twin(columns, rows, inarow):
         outcomes[position.winner] += 1
     assert sum(outcomes.values()) == count
     if shape == STANDARD:  # a draw is rare, and both sides must have won
-        assert outcomes[1] > 50
-        assert outcomes[-1] > 50
+        assert outcomes[1] > 40
+        assert outcomes[-1] > 40
 
 
 def test_a_drawn_game():
