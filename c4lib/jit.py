@@ -22,7 +22,7 @@ try:
     import llvmlite.ir as ir
     import numba
     from numba import types
-    from numba.extending import intrinsic, overload, register_jitable
+    from numba.extending import intrinsic, overload
 except Exception:  # absent, or present and broken: the interpreted kernels do the work
     numba = None
 
@@ -155,9 +155,14 @@ def inline(function):
     """Mark a small helper: plain Python to Python, compiled into the kernels that call it.
 
     Inlining is forced: only then do constant arguments unroll the loops of a helper inside a helper (four times
-    faster evaluation).
+    faster evaluation). Literals are preferred, so that a helper is compiled for the constants that it is called
+    with: in general form its loops over them would be vectorised, for nothing and, on numba 0.60, for ten seconds.
     """
-    return register_jitable(forceinline=True)(function) if HAVE_NUMBA else function
+    if HAVE_NUMBA:
+        overload(function, jit_options={"forceinline": True}, strict=False, prefer_literal=True)(
+            lambda *args, **kwargs: function
+        )
+    return function
 
 
 def kernel(function):

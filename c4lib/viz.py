@@ -5,8 +5,7 @@ whatever else a picture needs can be put on top with matplotlib's own calls.
 """
 
 import re
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
 
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
@@ -31,8 +30,10 @@ def use_style() -> None:
     plt.style.use(paths.PACKAGE / "c4.mplstyle")
 
 
-def save_figure(figure: Figure, name: str, kind: str = "svg") -> Path:
-    """Write a figure into figures/, whole or not at all, the same bytes for the same figure; returns its path.
+def save_figure(figure: Figure, name: str, kind: str = "svg") -> None:
+    """Write a figure into figures/, whole or not at all; the same bytes for the same figure.
+
+    Returns nothing: as the last line of a notebook's cell it would print a path of this machine.
 
     Args:
         figure: what to save.
@@ -50,7 +51,7 @@ def save_figure(figure: Figure, name: str, kind: str = "svg") -> Path:
     # text as outlines, so that no reader's fonts change it; identifiers from the name instead of from chance
     with plt.rc_context({"svg.fonttype": "path", "svg.hashsalt": name}):
         figure.savefig(partial, format=kind, metadata=dict.fromkeys(marks))
-    return partial.replace(file)
+    partial.replace(file)
 
 
 def draw_board(
@@ -84,7 +85,7 @@ def draw_board(
         stone = 1 if first >> index & 1 else -1 if second >> index & 1 else 0
         fill = COLOURS[stone] if stone else PALE
         ring = {"ec": "white", "lw": 3} if rings >> index & 1 else {}
-        ax.add_patch(Circle(divmod(index, geometry.height), 0.41, fc=fill, gid=f"cell_{index}", **ring))
+        ax.add_patch(Circle(divmod(index, geometry.height), 0.41, fc=fill, **ring))
         if ring:  # a dark line around the light one: seen on every fill
             ax.add_patch(Circle(divmod(index, geometry.height), 0.45, fill=False, ec=INK, lw=1.5))
     if sentinels:
@@ -100,7 +101,7 @@ def draw_board(
         sentinel = row == rows
         colour = GREY if sentinel else INK
         ax.text(column, row + 0.12 * sentinel, str(label), color=colour, ha="center", va="center_baseline")
-    _finish(ax, geometry, sentinels, column_numbers)
+    _finish(ax, geometry, sentinels, range(columns) if column_numbers else ())
 
 
 def draw_bits(
@@ -113,8 +114,9 @@ def draw_bits(
     labels: Mapping[int, object] | None = None,
     arrows: Iterable[tuple[int, int]] = (),
     title: str = "",
+    note: str = "",
     sentinels: bool = True,
-    column_numbers: bool = False,
+    feet: Sequence[object] = (),
 ) -> None:
     """Draw one bitboard as a grid: a filled square is a 1, a pale one a 0, the sentinels stand apart on top.
 
@@ -127,8 +129,9 @@ def draw_bits(
         labels: by bit, what to write into a cell.
         arrows: pairs of bits, from and to.
         title: an expression, set in typewriter letters.
+        note: a few words for below.
         sentinels: show the row of sentinels.
-        column_numbers: write the columns' numbers below the board.
+        feet: what to write below the columns.
     """
     columns, rows, _ = geometry
     every_bit = (1 << geometry.height * columns) - 1
@@ -144,9 +147,7 @@ def draw_bits(
         if row == rows and not one:
             box |= {"ec": FAINT, "lw": 0.8, "ls": (0, (3, 2))}
         style = "round,pad=0,rounding_size=0.12"
-        ax.add_patch(
-            FancyBboxPatch((column - 0.45, row - 0.45 + lift), 0.9, 0.9, boxstyle=style, gid=f"bit_{index}", **box)
-        )
+        ax.add_patch(FancyBboxPatch((column - 0.45, row - 0.45 + lift), 0.9, 0.9, boxstyle=style, **box))
         if ghosts >> index & 1:
             ghost = FancyBboxPatch((column - 0.37, row - 0.37 + lift), 0.74, 0.74, boxstyle=style, fill=False)
             ghost.set(edgecolor=colour, linewidth=1.2, linestyle=(0, (2, 1.5)))
@@ -160,7 +161,9 @@ def draw_bits(
         ax.add_patch(arrow)
     if title:
         ax.set_title(title, family="monospace", loc="center", size=10.5)
-    _finish(ax, geometry, sentinels, column_numbers)
+    if note:
+        ax.text((columns - 1) / 2, -1.75 if feet else -0.85, note, color=GREY, size="small", ha="center", va="top")
+    _finish(ax, geometry, sentinels, feet)
 
 
 def _lift(row: int, rows: int) -> float:
@@ -168,13 +171,12 @@ def _lift(row: int, rows: int) -> float:
     return 0.12 if row == rows else 0.0
 
 
-def _finish(ax: Axes, geometry: Geometry, sentinels: bool, column_numbers: bool) -> None:
-    """Column numbers, limits, and no frame."""
+def _finish(ax: Axes, geometry: Geometry, sentinels: bool, feet: Sequence[object]) -> None:
+    """What stands below the columns, limits, and no frame."""
     columns, rows, _ = geometry
-    if column_numbers:
-        for column in range(columns):
-            ax.text(column, -0.95, str(column), color=GREY, size="small", ha="center", va="center_baseline")
-    ax.set(xlim=(-0.65, columns - 0.35), ylim=(-1.2 if column_numbers else -0.65, rows - 0.35 + 1.15 * sentinels))
+    for column, foot in enumerate(feet):
+        ax.text(column, -0.95, str(foot), color=GREY, size="small", ha="center", va="center_baseline")
+    ax.set(xlim=(-0.65, columns - 0.35), ylim=(-1.2 if feet else -0.65, rows - 0.35 + 1.15 * sentinels))
     ax.set_aspect("equal")
     ax.axis("off")
 

@@ -8,6 +8,7 @@ import json
 import os
 import random
 import sys
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -129,9 +130,11 @@ def full_columns(report: Report, path: str, configuration: dict) -> None:
         for board in _filled(env.configuration, target):
             stones = columns * env.configuration.rows - board.count(0)
             observation = {"board": board, "mark": stones % 2 + 1, "step": stones, "remainingOverageTime": 60}
+            start = time.perf_counter()
             move = agent(structify(observation), structify(env.configuration))
+            (report.later if report.first else report.first).append(time.perf_counter() - start)
             if type(move) is int and not (0 <= move < columns and board[move] == 0):
-                report.complaints.append(f"played {move} where only {_open(board, columns)} are open")
+                report.complaints.append(f"played {move} where only {_open(board, columns)} is open")
 
 
 def _filled(configuration, target):

@@ -1,0 +1,228 @@
+"""The exported file: the lab's sources as they are, the lab's moves, and an answer where everything fails."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from c4lib import jit, paths
+from c4lib.games.connect4 import STANDARD, Geometry
+from c4lib.kaggle import export as exporter
+from c4lib.kaggle.export import export, imports, modules, submission
+from c4lib.kaggle.frame import Submission, load
+from c4lib.search.negamax import Engine, SearchOptions
+
+CONFIGURATION = {"columns": 7, "rows": 6, "inarow": 4, "actTimeout": 0.2}
+EMPTY = {"board": [0] * 42, "mark": 1, "remainingOverageTime": 0.0}  # too little in the bank to compile
+
+
+def execute(file: Path) -> dict:
+    """The namespace of a submission, executed as Kaggle does."""
+    namespace = {}
+    exec(compile(file.read_text(encoding="utf-8"), str(file), "exec"), namespace)
+    return namespace
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    return export("engine", tmp_path_factory.mktemp("export") / "submission.py")
+
+
+@pytest.fixture(scope="module")
+def package(file):
+    """The package that the submission makes, and its modules by their dotted names."""
+    namespace = execute(file)
+    name, sources, entry = namespace["play"]._origin
+    load(name, sources, entry)
+    return {dotted: sys.modules[f"{name}.{dotted}"] for dotted in sources}
+
+
+def test_unknown_agent(tmp_path):
+    with pytest.raises(ValueError, match="no agent 'minimax' to export; known are engine"):
+        export("minimax", tmp_path / "submission.py")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_same_sources_same_bytes(file, tmp_path):
+    again = export("engine", tmp_path / "again.py")
+    assert again.read_bytes() == file.read_bytes()
+    assert again.read_text(encoding="utf-8") == submission("engine")
+
+
+def test_size_and_shape(file):
+    content = file.read_bytes()
+    assert len(content) < 300_000
+    assert b"\r" not in content
+    assert content.startswith(b"# A player for Kaggle's ConnectX")
+    assert b"`c4 export --agent engine`" in content
+    assert max(map(len, content.splitlines())) <= 180  # a docstring's first line behind the name of its module
+
+
+def test_nothing_is_left_beside_the_file(file, tmp_path, monkeypatch):
+    output = tmp_path / "submission.py"
+    output.write_text("old")
+    export("engine", output)
+    assert output.read_bytes() == file.read_bytes()
+    output.write_text("old")
+    monkeypatch.setattr(Path, "replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        export("engine", output)
+    assert output.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [output]
+
+
+def test_sources_are_the_labs_own(file):
+    sources = execute(file)["SOURCES"]
+    assert list(sources) == modules("kaggle.agent")
+    for name, text in sources.items():
+        assert text.encode() == paths.PACKAGE.joinpath(*name.split(".")).with_suffix(".py").read_bytes()
+
+
+def test_modules_in_the_order_of_their_imports():
+    order = modules("kaggle.agent")
+    assert order[-1] == "kaggle.agent"
+    assert {"jit", "bits", "games.connect4", "search.evaluation", "search.negamax"} < set(order)
+    assert "paths" not in order  # imported inside a function, behind a guard
+    for i, name in enumerate(order):
+        assert set(imports(name)) <= set(order[:i])
+
+
+def test_imports(tmp_path, monkeypatch):
+    monkeypatch.setattr(paths, "PACKAGE", tmp_path)
+    (tmp_path / "games").mkdir()
+    for name in ("bits", "jit", "games/base"):
+        (tmp_path / f"{name}.py").write_text('"""."""\n')
+    (tmp_path / "games" / "chess.py").write_text(
+        "import os\nfrom .. import bits\nfrom .base import Game\n"
+        "try:\n    from ..jit import kernel\nexcept ImportError:\n    pass\n"
+        "def late():\n    from .. import paths\n"
+    )
+    (tmp_path / "agent.py").write_text("from .games import base\n")
+    assert set(imports("games.chess")) == {"bits", "games.base", "jit"}
+    assert list(imports("agent")) == ["games.base"]
+    (tmp_path / "bits.py").write_text("x = '''no'''\n")
+    with pytest.raises(ValueError, match="bits cannot be exported"):
+        modules("games.chess")
+
+
+def test_last_callable_is_agent(file):
+    namespace = execute(file)
+    assert [value for value in namespace.values() if callable(value)][-1] is namespace["agent"]
+    assert namespace["agent"].__code__.co_argcount == 2
+
+
+def test_no_disk_cache(file, package):
+    assert package["jit"].cache_folder() is None
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    assert not [node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == "__file__"]
+
+
+@pytest.mark.parametrize(("depth", "compiled"), [(10, True), (4, False)])
+def test_moves_are_the_labs(package, depth, compiled):
+    exported = package["search.negamax"]
+    assert exported.Engine is not Engine
+    ours, theirs = (
+        module_engine(geometry, options(table_bits=16), compiled=compiled)
+        for module_engine, options, geometry in (
+            (Engine, SearchOptions, STANDARD),
+            (exported.Engine, exported.SearchOptions, package["games.connect4"].STANDARD),
+        )
+    )
+    assert theirs.compiled == ours.compiled == (compiled and jit.HAVE_NUMBA)
+    for own, opp in ((0, 0), (1 << 21, 1 << 22), (0b11 << 14, 1 << 7 | 1 << 28), (0b101 << 21 | 1, 0b1010 << 21)):
+        a, b = (engine.search(own, opp, depth=depth) for engine in (ours, theirs))
+        assert (a.move, a.score, a.nodes) == (b.move, b.score, b.nodes)
+
+
+def test_a_package_is_loaded_once(file, package):
+    first, second = execute(file), execute(file)
+    for namespace in (first, second):
+        assert namespace["agent"](EMPTY, CONFIGURATION) in range(7)
+    players = [namespace["play"]._player for namespace in (first, second)]
+    assert players[0] is not players[1]
+    assert type(players[0]) is type(players[1]) is package["kaggle.agent"].Player
+    assert not any(player.failures for player in players)
+    kernels = [
+        package["search.negamax"].Engine(package["games.connect4"].Geometry(4, 4, 3), compiled=False).kernel
+        for _ in "12"
+    ]
+    assert kernels[0] is kernels[1]
+
+
+def test_plays_without_numba_or_the_lab(file, tmp_path):
+    code = (
+        "import sys\n"
+        "sys.modules['numba'] = sys.modules['c4lib'] = None\n"
+        "space = {}\n"
+        "exec(open(sys.argv[1], encoding='utf-8').read(), space)\n"
+        f"move = space['agent']({EMPTY | {'remainingOverageTime': 60.0}!r}, {CONFIGURATION!r})\n"
+        "player = space['play']._player\n"
+        "print(type(move).__name__, player.failures, [seat.engine.compiled for seat in player._seats.values()])\n"
+    )
+    command = [sys.executable, "-c", code, str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=True)
+    assert done.stdout.split() == ["int", "[]", "[False]"]
+    assert done.stderr == ""
+
+
+# --- the frame, with little modules of its own ----------------------------------------------------------------------
+
+GOOD = {
+    "low": "def three():\n    return 3\n",
+    "games.middle": "from ..low import three\n",
+    "kaggle.agent": (
+        "from ..games.middle import three\n"
+        "class Player:\n    def __init__(self, started): pass\n"
+        "    def __call__(self, observation, configuration): return three()\n"
+    ),
+}
+FULL_CENTRE = {"board": [0, 0, 0, 1, 0, 0, 0] + [1] * 35, "mark": 1}
+
+
+@pytest.fixture
+def name():
+    """A name for a package, which is gone afterwards."""
+    yield "c4lib_test"
+    for module in [module for module in sys.modules if module.startswith("c4lib_test")]:
+        del sys.modules[module]
+
+
+def test_load_resolves_relative_imports(name):
+    module = load(name, GOOD, "kaggle.agent")
+    assert module.__name__ == "c4lib_test.kaggle.agent"
+    assert module.three.__module__ == "c4lib_test.low"
+    assert load(name, {}, "kaggle.agent") is module
+
+
+@pytest.mark.parametrize("broken", ["raise RuntimeError('broken on purpose')\n", "def (:\n", "import no_such_module\n"])
+def test_nothing_stays_of_a_package_that_fails_to_load(name, broken, capsys):
+    play = Submission(name, GOOD | {"games.middle": broken}, "kaggle.agent")
+    assert play(FULL_CENTRE, CONFIGURATION) == 2
+    assert not [module for module in sys.modules if module.startswith(name)]
+    assert "c4lib_test/games/middle.py" in capsys.readouterr().err or "def" in broken
+    assert play(EMPTY, CONFIGURATION) == 3  # without another attempt
+    assert capsys.readouterr().err == ""
+    assert load(name, GOOD, "kaggle.agent").three() == 3
+
+
+def test_a_failing_player_costs_no_game_and_is_told(name, capsys):
+    play = Submission(name, GOOD | {"low": "def three():\n    return 1 // 0  # here\n"}, "kaggle.agent")
+    for _ in range(2):
+        move = play(FULL_CENTRE, CONFIGURATION)
+        assert (type(move), move) == (int, 2)
+        said = capsys.readouterr().err
+        assert 'File "<c4lib_test/low.py>", line 2, in three' in said
+        assert "return 1 // 0  # here" in said
+
+
+def test_a_closed_standard_error_is_survived(name, monkeypatch):
+    monkeypatch.setattr(sys, "stderr", None)
+    assert Submission(name, {"kaggle.agent": "oops"}, "kaggle.agent")(EMPTY, CONFIGURATION) == 3
+
+
+def test_exportable_agents_exist():
+    for entry in exporter.AGENTS.values():
+        assert "class Player" in exporter.read(entry)
+    assert Geometry() == STANDARD
