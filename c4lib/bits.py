@@ -17,10 +17,10 @@ def run_starts(stones, step, length):
     starts = stones
     reached = 1
     while 2 * reached <= length:
-        starts &= starts >> (reached * step)
+        starts = starts & (starts >> (reached * step))  # not in place: numpy's arrays come this way too
         reached *= 2
     if reached < length:
-        starts &= starts >> ((length - reached) * step)
+        starts = starts & (starts >> ((length - reached) * step))
     return starts
 
 

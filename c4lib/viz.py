@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle, FancyArrowPatch, FancyBboxPatch
 
@@ -154,16 +155,34 @@ def draw_bits(
             ax.add_patch(ghost)
         if labels and index in labels:
             text = ax.text(column, row + lift, str(labels[index]), ha="center", va="center_baseline")
-            text.set_color("white" if one else GREY if row == rows else INK)
+            text.set_color(_ink_on(colour) if one else GREY if row == rows else INK)
     for start, end in arrows:
-        ends = [(column, row + _lift(row, rows)) for column, row in (divmod(i, geometry.height) for i in (start, end))]
-        arrow = FancyArrowPatch(*ends, arrowstyle="-|>", mutation_scale=11, shrinkA=3, shrinkB=3, color=ORANGE, lw=2)
+        (column, row), (to_column, to_row) = (divmod(index, geometry.height) for index in (start, end))
+        far = max(abs(to_column - column), abs(to_row - row)) > 1  # bends and is dashed, for what it leaps over
+        arrow = FancyArrowPatch(
+            (column, row + _lift(row, rows)),
+            (to_column, to_row + _lift(to_row, rows)),
+            connectionstyle=f"arc3,rad={-0.25 if far else 0}",
+            arrowstyle="-|>",
+            mutation_scale=12,
+            shrinkA=7,
+            shrinkB=7,
+            color=ORANGE,
+            lw=1.5 if far else 2,
+            ls=(0, (4, 2)) if far else "-",
+        )
         ax.add_patch(arrow)
     if title:
         ax.set_title(title, family="monospace", loc="center", size=10.5)
     if note:
-        ax.text((columns - 1) / 2, -1.75 if feet else -0.85, note, color=GREY, size="small", ha="center", va="top")
+        ax.text((columns - 1) / 2, -1.45 if feet else -0.85, note, color=GREY, size="small", ha="center", va="top")
     _finish(ax, geometry, sentinels, feet)
+
+
+def _ink_on(colour: str) -> str:
+    """White or ink, whichever is easier to read on a colour."""
+    red, green, blue = to_rgb(colour)
+    return INK if 0.3 * red + 0.59 * green + 0.11 * blue > 0.55 else "white"
 
 
 def _lift(row: int, rows: int) -> float:

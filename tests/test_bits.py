@@ -1,5 +1,6 @@
 """The bit tricks against ways to do the same with strings of binary digits."""
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,3 +31,11 @@ def test_run_starts(x, step, length):
 def test_run_starts_of_every_length(length):
     """Every length, also those that are no power of two, in a run of twenty."""
     assert run_starts(2**20 - 1, 1, length) == 2 ** (21 - length) - 1
+
+
+@pytest.mark.parametrize("length", [1, 3, 4, 5, 8])
+def test_run_starts_of_whole_arrays_leaves_them_as_they_are(length):
+    boards = np.random.default_rng(1).integers(0, 2**49, 100)
+    before = boards.copy()
+    assert run_starts(boards, 7, length).tolist() == [run_starts(board, 7, length) for board in before.tolist()]
+    assert np.array_equal(boards, before)

@@ -34,7 +34,10 @@ class Player:
         board = list(_read(observation, "board"))
         columns = int(_read(configuration, "columns", 7))
         try:
-            return self._choose(observation, configuration, board, columns)
+            move = int(self._choose(observation, configuration, board, columns))
+            if move not in range(columns) or board[move] != 0:
+                raise ValueError(f"the engine chose column {move}, which is not open")
+            return move
         except Exception as failure:  # a submission must not fail, whatever happens
             self._survive(failure)
             return centre_most(board, columns)

@@ -205,6 +205,8 @@ def negamax(own, opp, depth, alpha, beta, memory, table):
                 or (entry_depth < depth and score < -DECIDED and bound != LOWER)
             ) and (bound == EXACT or (bound == LOWER and score >= beta) or (bound == UPPER and score <= alpha)):
                 store(memory, TABLE_HITS, load(memory, TABLE_HITS) + 1)
+                if table_column != NO_MOVE:
+                    store(memory, BEST + stones, table_column)
                 return score
 
     # The moves in the order in which they will be tried: an insertion sort that keeps ties in base order.

@@ -184,7 +184,7 @@ def test_cases_have_different_names():
     assert len(set(names)) == len(names)
 
 
-@pytest.mark.parametrize(("source", "code"), [(GOOD, 0), (returning("'3'"), 1)])
+@pytest.mark.parametrize(("source", "code"), [(GOOD, 0), (returning("'3'"), 1)], ids=["good", "bad"])
 def test_command(submit, source, code):
     result = CliRunner().invoke(c4, ["check", str(submit(source)), "--only", "board 1x1x1", "--episodes", "2"])
     assert result.exit_code == code

@@ -12,7 +12,7 @@ import pytest
 from c4lib import paths
 from c4lib.reproduce import choose, read_profile
 
-STEMS: list[str] = []  # every notebook, by hand: one that is no longer found must not go unnoticed
+STEMS: list[str] = ["01_bitboards"]  # every notebook, by hand: one that is no longer found must not go unnoticed
 
 MOST_CODE_CELLS = 39
 ABSOLUTE_PATH = re.compile(r"(?<![\w.])/(?:home|root|tmp|usr|opt|var|mnt|private|Users)/|\b[A-Z]:\\\\?\w")

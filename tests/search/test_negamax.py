@@ -187,6 +187,18 @@ def test_searches_repeat_exactly():
     assert (again.nodes, again.score) == (fresh.nodes, fresh.score)
 
 
+def test_a_root_that_the_table_knows_keeps_its_move():
+    """A search that the table answers at once must name the move as well, not the first guess."""
+    engine = Engine(STANDARD, SearchOptions(table_bits=16))
+    moved = 0
+    for own, opp in random_boards(GAME, 60, seed=22, most=14):
+        first = engine.search(own, opp, depth=9)
+        again = engine.search(own, opp, depth=7)
+        assert (again.move, again.score) == (first.move, first.score)
+        moved += first.move != 3
+    assert moved > 20  # the first guess is the centre
+
+
 def test_history_of_the_search():
     result = Engine().search(0, 0, depth=9)
     assert [iteration.depth for iteration in result.iterations] == list(range(1, 10))
