@@ -11,7 +11,7 @@ PYTHON ?= $(shell for p in $(PYTHONS); do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 
 PIP = $(BIN)/python -m pip install --quiet -c constraints.txt
-PYTEST = C4_PROGRESS=0 $(BIN)/pytest -n 2 --dist loadfile
+PYTEST = C4_PROGRESS=0 C4_FIGURES=$(CURDIR)/build/figures $(BIN)/pytest -n 2 --dist loadfile
 NBVAL = --nbval-lax --nbval-current-env --nbval-sanitize-with tests/notebooks/sanitize.cfg --nbval-cell-timeout=600
 
 .DEFAULT_GOAL := help

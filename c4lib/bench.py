@@ -31,7 +31,8 @@ def main() -> None:
         "plain minimax": SearchOptions.none(deepening=True),
     }
     table = Table(title=f"The engine, {SECONDS:g} s a search, one core")
-    for column in ("", "million nodes/s", "depth, empty board", f"median depth, {POSITIONS} {POSITION_PLIES}-ply positions"):
+    others_label = f"median depth, {POSITIONS} {POSITION_PLIES}-ply positions"
+    for column in ("", "million nodes/s", "depth, empty board", others_label):
         table.add_column(column, justify="right" if column else "left")
 
     with bar(total=len(stacks) * (len(positions) + 1) + 1, unit="search") as progress:

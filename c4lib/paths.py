@@ -9,7 +9,7 @@ ROOT = PACKAGE.parent
 NOTEBOOKS = ROOT / "notebooks"
 PROFILES = NOTEBOOKS / "profiles"
 DATA = ROOT / "data"
-FIGURES = ROOT / "figures"
+FIGURES = Path(os.environ.get("C4_FIGURES", ROOT / "figures"))  # elsewhere while notebooks are only compared
 BUILD = ROOT / "build"
 
 

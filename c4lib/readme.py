@@ -42,10 +42,10 @@ def notebook_table(root: Path = paths.ROOT) -> str:
 
 
 def title(notebook: Path) -> str:
-    """The first heading of a notebook."""
+    """The first heading of a notebook, without its number."""
     for cell in nbformat.read(notebook, as_version=4).cells:
         if cell.cell_type == "markdown" and (heading := re.search(r"^#+ (.*)$", cell.source, re.MULTILINE)):
-            return heading[1].strip()
+            return re.sub(r"^\d\d · ", "", heading[1].strip())
     raise ValueError(f"{notebook.name} has no heading")
 
 
