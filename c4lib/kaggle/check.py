@@ -38,7 +38,7 @@ class Case:
     trial: dict  # what `trial.py` is asked: its kind and arguments
     limit: float  # seconds of wall-clock time, after which the trial is killed
     timed: bool = False  # hold its moves to FIRST_TURN and MARGIN
-    graded: bool = False  # tell how many episodes were won
+    graded: bool = False  # tell how many episodes were won, and how the others went
     rounds: tuple[int, ...] = (1,)  # processes at the same time in the same folder, one round after the other
     elsewhere: bool = False  # run in another folder than that of the file
     homeless: bool = False  # with HOME and the folders for caches and temporary files pointing nowhere
@@ -99,7 +99,9 @@ class Result:
         self.first = max((seconds for seconds in (self.first, *report.first) if seconds is not None), default=None)
         self.later = max((seconds for seconds in (self.later, *report.later) if seconds is not None), default=None)
         if self.case.graded:
-            self.notes.insert(0, f"won {report.wins} of {report.episodes}")
+            won = sum(outcome == "won" for outcome, _ in report.games)
+            others = [f"{outcome} {moves}" for outcome, moves in report.games if outcome in ("drew", "lost")]
+            self.notes = [f"won {won} of {len(report.games)}", *others, *self.notes]
         if self.case.timed:
             later_limit = self.case.trial["configuration"].get("actTimeout", 2.0) - MARGIN
             for turn, seconds, limit in (("first turn", self.first, FIRST_TURN), ("move", self.later, later_limit)):
@@ -219,6 +221,7 @@ def _print(results: list[Result], chosen: int) -> None:
     table = Table("case", "", "first turn", "slowest later", "detail")
     for column in table.columns[2:4]:
         column.justify = "right"
+    table.columns[4].overflow = "fold"  # moves and errors may be longer than a line
     for result in results:
         first, later = ("" if seconds is None else f"{seconds:.2f} s" for seconds in (result.first, result.later))
         verdict = "[red]FAIL[/]" if result.complaints else "[green]pass[/]"

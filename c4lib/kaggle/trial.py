@@ -24,8 +24,7 @@ class Report:
     first: list[float] = field(default_factory=list)  # seconds of first turns, which load the file
     later: list[float] = field(default_factory=list)  # seconds of all other moves
     notes: list[str] = field(default_factory=list)
-    wins: int = 0
-    episodes: int = 0
+    games: list[tuple[str, str]] = field(default_factory=list)  # won, drew, lost or failed; and the moves from 1
 
 
 def main() -> None:
@@ -99,8 +98,8 @@ def episodes(
     for _ in range(count):
         env = make("connectx", configuration)
         env.run([_watched(path, report) if player == SUBMISSION else player for player in players])
-        report.episodes += 1
         last = env.steps[-1]
+        moves = [step[ply % 2].action for ply, step in enumerate(env.steps[1:])]
         for seat, player in enumerate(players):
             if player != SUBMISSION:
                 continue
@@ -116,7 +115,8 @@ def episodes(
                 report.complaints.append("the time bank is overdrawn")
             elif said:
                 report.notes.append(f"survived {said[-1]}")
-            report.wins += last[seat].reward == 1
+            outcome = {1: "won", 0: "drew", -1: "lost", None: "failed"}[last[seat].reward]
+            report.games.append((outcome, "".join("?" if move is None else str(move + 1) for move in moves)))
 
 
 def full_columns(report: Report, path: str, configuration: dict) -> None:

@@ -1,6 +1,7 @@
 """The check lets good submissions pass, and each way of dying is seen by the case that is there for it."""
 
 import os
+import re
 import sys
 import time
 from pathlib import Path
@@ -113,6 +114,14 @@ def test_tells_wins_and_times(submit, capsys, monkeypatch):
     assert " 0.3" in output
     assert " 0.1" in output
     assert " of 2" in output
+
+
+def test_a_lost_game_is_told_with_its_moves(submit, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "300")
+    assert check(submit(GOOD), only="negamax, moving second")  # GOOD fills column 1
+    output = capsys.readouterr().out
+    assert "won 0 of 1" in output
+    assert re.search(r"lost [1-7]1([1-7]1)*[1-7] ", output)
 
 
 def test_holds_moves_to_their_time(submit, capsys, monkeypatch):
