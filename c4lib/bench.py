@@ -1,13 +1,16 @@
 """Measures the search on this machine. Everything is timed in one run, side by side: trust the ratios."""
 
 import statistics
+import subprocess
+import sys
 import time
 from dataclasses import replace
 
-import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from .arena.match import play_match
+from .arena.openings import random_openings
 from .games.connect4 import STANDARD, Connect4
 from .progress import bar
 from .search.minimax import Connect4MinimaxOpponent
@@ -22,9 +25,9 @@ PLAIN = SearchOptions.none(alpha_beta=True, deepening=True)
 
 
 def main() -> None:
-    """Print the table of the engine: speed, depth in two seconds, and nodes to a fixed depth."""
+    """Print the engine's speed, its depth in two seconds and nodes to a fixed depth; the yardstick; starting up."""
     game = Connect4()
-    positions = random_positions(game, POSITIONS, POSITION_PLIES, SEED)
+    positions = [game.boards(state) for state in random_openings(game, POSITIONS, POSITION_PLIES, SEED)]
     stacks = {
         "full stack": SearchOptions(),
         "alpha-beta alone": PLAIN,
@@ -58,21 +61,7 @@ def main() -> None:
     console.print(table)
     console.print(nodes_table())
     console.print(yardstick_table(game))
-
-
-def random_positions(game: Connect4, count: int, plies: int, seed: int) -> list[tuple[int, int]]:
-    """Different random positions after `plies` plies, as `(own, opp)`, none finished."""
-    rng = np.random.default_rng(seed)
-    positions: dict[tuple[int, int], None] = {}
-    while len(positions) < count:
-        state = game.initial_state()
-        for _ in range(plies):
-            state = game.apply(state, int(rng.choice(np.flatnonzero(game.legal_actions_mask(state)))))
-            if game.terminal_value(state) is not None:
-                break
-        else:
-            positions[game.boards(state)] = None
-    return list(positions)
+    console.print(start_table())
 
 
 def deepening_minimax(game: Connect4) -> tuple[float, int]:
@@ -110,19 +99,39 @@ def nodes_table() -> Table:
 
 
 def yardstick_table(game: Connect4) -> Table:
-    """Time of a move of minimax at several depths, over whole games from random openings."""
-    table = Table(title="The yardstick: time of a move over whole games")
-    for column in ("", "mean", "slowest"):
+    """Time of a move of minimax at several depths over whole games, and its score against less and more depth."""
+    table = Table(title="The yardstick")
+    for column in ("", "mean time of a move", "slowest", "score against minimax:2, 200 games from 4-ply openings"):
         table.add_column(column, justify="right" if column else "left")
-    for depth in (2, 4, 6, 8):
+    openings = random_openings(game, 100, 4, SEED)
+    for depth in (1, 2, 4, 6, 8):
         times = []
         opponent = Connect4MinimaxOpponent(depth)
-        for own, opp in random_positions(game, 10, 4, SEED):
-            state = game.state(own, opp)
-            while game.terminal_value(state) is None:
-                start = time.perf_counter()
-                column = opponent(game, state)
-                times.append(time.perf_counter() - start)
-                state = game.apply(state, column)
-        table.add_row(f"minimax:{depth}", f"{1e3 * statistics.mean(times):.2f} ms", f"{1e3 * max(times):.2f} ms")
+
+        def timed(game, state, opponent=opponent, times=times):
+            start = time.perf_counter()
+            column = opponent(game, state)
+            times.append(time.perf_counter() - start)
+            return column
+
+        score = play_match(game, timed, Connect4MinimaxOpponent(2), openings)
+        low, high = score.interval
+        mean, slowest = (f"{1e3 * seconds:.2f} ms" for seconds in (statistics.mean(times), max(times)))
+        table.add_row(f"minimax:{depth}", mean, slowest, f"{score.share:.3f} ({low:.3f} to {high:.3f})")
+    return table
+
+
+def start_table() -> Table:
+    """Seconds from the start of a process to the engine's first move, its kernel compiled by an earlier process."""
+    program = "from c4lib import Position, make_agent; from c4lib.games.connect4 import Connect4; "
+    program += "make_agent('engine:0.001')(Connect4(), Position().state)"
+    times = []
+    for _ in range(3):
+        start = time.perf_counter()
+        subprocess.run([sys.executable, "-c", program], check=True)
+        times.append(time.perf_counter() - start)
+    table = Table(title="A new process")
+    table.add_column("")
+    table.add_column("seconds", justify="right")
+    table.add_row("to the engine's first move", f"{statistics.median(times):.1f}")
     return table

@@ -1,6 +1,7 @@
-import numpy as np
 import pytest
 
+from c4lib.arena.match import play_match
+from c4lib.arena.openings import random_openings
 from c4lib.games.connect4 import Connect4
 from c4lib.jit import build
 from c4lib.search.evaluation import WIN
@@ -99,23 +100,12 @@ def test_finished_game_is_refused():
 def test_deeper_beats_shallower():
     """Points of depth 8 off depth 2 over 100 random 4-ply openings, each from both seats: deterministic, so golden.
 
-    73 % of 200: the window evaluation knows nothing of zugzwang, which decides many games beyond any depth here.
+    About 73 %: the window evaluation knows nothing of zugzwang, which decides many games beyond any depth here.
     """
     game = Connect4()
-    rng = np.random.default_rng(2026)
-    deep, shallow = Connect4MinimaxOpponent(8), Connect4MinimaxOpponent(2)
-    points = 0.0
-    for _ in range(100):
-        opening = game.initial_state()
-        for _ in range(4):
-            opening = game.apply(opening, int(rng.choice(np.flatnonzero(game.legal_actions_mask(opening)))))
-        for deep_seat in (1, -1):
-            state = opening
-            while (value := game.terminal_value(state)) is None:
-                player = deep if game.current_player(state) == deep_seat else shallow
-                state = game.apply(state, player(game, state))
-            points += 0.5 if value == 0 else float(game.current_player(state) != deep_seat)
-    assert points == 146.0
+    openings = random_openings(game, 100, 4, seed=8)
+    score = play_match(game, Connect4MinimaxOpponent(8), Connect4MinimaxOpponent(2), openings)
+    assert (score.wins, score.draws, score.losses) == (136, 15, 49)
 
 
 def test_build_is_shared():
