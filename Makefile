@@ -29,7 +29,7 @@ $(READY): pyproject.toml constraints.txt
 	$(PIP) --no-deps kaggle-environments # ConnectX needs none of its 120 other dependencies
 	@touch $@
 
-setup-peers: $(READY) ## the other solvers that the benchmarks compare with
+setup-peers: $(READY) ## other implementations, that the tests compare with where they are installed
 	$(PIP) -e '.[peers]'
 
 reproduce: $(READY) ## run every notebook, make every figure again; hours instead of minutes with PROFILE=full
@@ -42,7 +42,7 @@ notebooks: $(READY) ## run every notebook in place, to renew the outputs that ar
 	$(BIN)/c4 reproduce --in-place
 	$(BIN)/c4 readme
 
-test: $(READY) ## the tests, and every notebook run again and compared with its outputs
+test: $(READY) ## the tests, and every notebook run again, its deterministic outputs compared
 	$(PYTEST) $(NBVAL) tests notebooks
 
 test-slow: $(READY) ## the tests that take minutes
@@ -60,7 +60,7 @@ format: $(READY) ## put style and format right
 readme: $(READY) ## write the tables of README.md again
 	$(BIN)/c4 readme
 
-bench: $(READY) ## measure the solver and the search on this machine
+bench: $(READY) ## measure the search on this machine
 	$(BIN)/c4 bench
 
 clean: ## remove what can be made again, except the environment

@@ -59,7 +59,7 @@ def _engine(argument: str, seed: int | None) -> Agent:
         seconds = float(argument.removesuffix("s"))
     except ValueError:
         seconds = 0.0
-    if not 0 < seconds < float("inf"):
+    if not 0 < seconds < 1e6:
         raise ValueError(f"engine wants seconds a move, as in engine:1.5, not {argument!r}")
     return EngineAgent(seconds)
 

@@ -57,7 +57,7 @@ def export(agent, output):
     help="Episodes against each of Kaggle's own agents in each seat; ten take a quarter of an hour.",
 )
 def check(submission, only, episodes):
-    """Play a submission through all that kills them.
+    """Test a submission against all that kills one.
 
     Takes about five minutes. A lost game is no failure; an error, an illegal move or time overdrawn is.
     """
@@ -69,7 +69,7 @@ def check(submission, only, episodes):
 
 @c4.command()
 def bench():
-    """Measure the solver and the search."""
+    """Measure the search on this machine."""
     from .bench import main as measure
 
     measure()

@@ -18,6 +18,8 @@ import time
 import types as python_types
 from functools import cache
 
+import numpy as np
+
 try:
     import llvmlite.ir as ir
     import numba
@@ -47,13 +49,29 @@ def store(memory, i, value):
     memory[i] = value
 
 
+def memory_block(words, compiled):
+    """Memory of zeros for a kernel that is compiled, or interpreted: `(block, handle)`.
+
+    The block is read from Python and must be kept; the handle is what the kernel takes. A compiled kernel's block
+    begins at a cache line, and all of its pages have been touched, which the system may take its time for.
+    """
+    if not (compiled and HAVE_NUMBA):
+        block = [0] * words
+        return block, block
+    block = np.empty(words + 7, np.int64)
+    skip = -block.ctypes.data // 8 % 8
+    block = block[skip : skip + words]
+    block.fill(0)
+    return block, block.ctypes.data
+
+
 def prefetch(memory, i):
     """Ask for the cache line of word `i` ahead of its use; changes nothing."""
 
 
 def clock():
-    """Nanoseconds of the monotonic clock."""
-    return time.monotonic_ns()
+    """Nanoseconds of the monotonic clock, the same one inside kernels and outside."""
+    return time.clock_gettime_ns(time.CLOCK_MONOTONIC) if hasattr(time, "CLOCK_MONOTONIC") else time.monotonic_ns()
 
 
 if HAVE_NUMBA:
@@ -162,6 +180,7 @@ def inline(function):
         overload(function, jit_options={"forceinline": True}, strict=False, prefer_literal=True)(
             lambda *args, **kwargs: function
         )
+    function.is_inline = True
     return function
 
 
@@ -178,8 +197,9 @@ def kernel(function):
 def build(function, compiled=True, **constants):
     """An instance of a kernel in which `constants` stand in place of its module's globals of those names.
 
-    Kernels that it calls are built along. The compiler sees the constants as such, so loops over them unroll and
-    tests on them vanish.
+    Kernels that it calls are built along, and so are the inline helpers of its own module, so these may use the
+    constants too; helpers of other modules must be handed what they need. The compiler sees the constants as such,
+    so loops over them unroll and tests on them vanish.
 
     Args:
         function: a function marked with `@kernel`.
@@ -192,6 +212,9 @@ def build(function, compiled=True, **constants):
     """
     compiled = compiled and HAVE_NUMBA
     namespace = {**function.__globals__, **constants}
+    for name, helper in function.__globals__.items():
+        if getattr(helper, "is_inline", False) and helper.__globals__ is function.__globals__:
+            namespace[name] = inline(_rebuilt(helper, namespace))
     _instantiate(function, namespace, compiled, f"with_{digest(repr(constants).encode())}")
     return namespace[function.__name__]
 
@@ -203,8 +226,7 @@ def _instantiate(function, namespace, compiled, suffix):
     for callee in function.__code__.co_names:
         if getattr(namespace.get(callee), "is_kernel", False):
             _instantiate(namespace[callee], namespace, compiled, suffix)
-    instance = python_types.FunctionType(function.__code__, namespace, name, function.__defaults__)
-    instance.__doc__ = function.__doc__
+    instance = _rebuilt(function, namespace)
     if compiled:
         # numba names the cached file after the qualified name: one for each set of constants
         instance.__qualname__ = f"{suffix}.{name}"
@@ -214,13 +236,20 @@ def _instantiate(function, namespace, compiled, suffix):
     namespace[name] = instance
 
 
+def _rebuilt(function, namespace):
+    """The same code with other globals."""
+    copy = python_types.FunctionType(function.__code__, namespace, function.__name__, function.__defaults__)
+    copy.__doc__ = function.__doc__
+    return copy
+
+
 def _compile(function, signature):
     """numba's nopython compilation to one signature, releasing the GIL; cached on disk where that is possible."""
     folder = cache_folder()
     options = {"nogil": True, "cache": folder is not None}
     before = numba.config.CACHE_DIR
     try:
-        # read by numba once, when the function is decorated
+        # read by numba once, when the function is decorated (a setting of the process: compile from one thread)
         numba.config.CACHE_DIR = folder or ""
         return numba.njit(signature, **options)(function)
     finally:

@@ -39,7 +39,10 @@ class Game(ABC):
 
     @abstractmethod
     def apply(self, state: np.ndarray, action: int) -> np.ndarray:
-        """The state after the side to move played `action`. Raises ValueError where that is not allowed."""
+        """The state after the side to move played `action`. Raises ValueError for a move that cannot be made.
+
+        That the game is over is not checked: ask `terminal_value` first.
+        """
 
     @abstractmethod
     def terminal_value(self, state: np.ndarray) -> float | None:

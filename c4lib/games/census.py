@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .connect4 import STANDARD, Geometry, has_line, key, mirror, playable
+from .connect4 import STANDARD, Geometry, column_cells, has_line, key, mirror, playable
 
 
 def levels(plies: int, geometry: Geometry = STANDARD) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -22,7 +22,7 @@ def levels(plies: int, geometry: Geometry = STANDARD) -> Iterator[tuple[np.ndarr
         moves = playable(own | opp, geometry.bottom, geometry.board)
         children = []
         for column in range(columns):
-            move = moves & ((1 << rows) - 1) << column * geometry.height
+            move = moves & column_cells(column, rows)
             can = move != 0
             children.append((opp[can], own[can] | move[can]))
         own, opp = (np.concatenate(boards) for boards in zip(*children, strict=True))

@@ -78,6 +78,18 @@ BOTTOM, BOARD = STANDARD.bottom, STANDARD.board
 
 
 @inline
+def column_cells(column, rows):
+    """Every cell of a column."""
+    return ((1 << rows) - 1) << (column * (rows + 1))
+
+
+@inline
+def centre_first(i, columns):
+    """The i-th column from the centre outwards: 3 2 4 1 5 0 6 on seven."""
+    return columns // 2 + (i + 1) // 2 * (i % 2 * -2 + 1)
+
+
+@inline
 def playable(mask, bottom, board):
     """The cell where the next stone of each column comes to rest; none for a full column.
 

@@ -4,7 +4,7 @@ import contextlib
 import time
 import traceback
 
-from ..games.connect4 import Geometry
+from ..games.connect4 import Geometry, centre_first
 from ..search.negamax import Engine, SearchOptions
 
 SHARE_OF_TIMEOUT = 0.8  # of the time for a move that a search may take; the rest is for whatever the machine does
@@ -52,6 +52,8 @@ class Player:
         seat = (mark, columns, rows, inarow)
         if seat not in self._seats or not self._seats[seat].continues(board):
             self._seats[seat] = _Seat(self._engine(Geometry(columns, rows, inarow), bank))
+        if not any(board):  # nothing is better on 7 x 6 (Allis, 1988), and a search is not deep enough to see it
+            return centre_most(board, columns)
         if bank < COMPILE_RESERVE:  # then the search has to pay for loading
             seconds -= time.monotonic() - started
         return self._seats[seat].move(board, mark, seconds)
@@ -100,8 +102,8 @@ class _Seat:
 
 def centre_most(board, columns) -> int:
     """The open column nearest the centre; the top row comes first in `board`. Column 0 where none is open."""
-    open_columns = [column for column in range(columns) if board[column] == 0]
-    return min(open_columns, key=lambda column: abs(2 * column - columns + 1), default=0)
+    order = (centre_first(i, columns) for i in range(columns))
+    return next((column for column in order if board[column] == 0), 0)
 
 
 def _read(struct, name, default=None):

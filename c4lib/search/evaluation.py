@@ -6,7 +6,7 @@ win to be taken; the opponent's single one can still be blocked and costs nothin
 """
 
 from ..bits import popcount, run_starts
-from ..games.connect4 import playable, winning_cells
+from ..games.connect4 import column_cells, playable, winning_cells
 from ..jit import inline
 
 OWN_FORK = 950  # two winning cells playable now
@@ -84,13 +84,11 @@ def _squares(stones, windows, step, inarow):
 @inline
 def centre(own, opp, columns, rows):
     """Stones in the centre column weigh 4 and those beside it 2 (an even board has two centre columns)."""
-    height = rows + 1
-    column = (1 << rows) - 1
     left = (columns - 1) // 2
     right = columns // 2
-    middle = (column << (left * height)) | (column << (right * height))
+    middle = column_cells(left, rows) | column_cells(right, rows)
     value = CENTRE * (popcount(own & middle) - popcount(opp & middle))
     if left > 0:
-        beside = (column << ((left - 1) * height)) | (column << ((right + 1) * height))
+        beside = column_cells(left - 1, rows) | column_cells(right + 1, rows)
         value += NEAR_CENTRE * (popcount(own & beside) - popcount(opp & beside))
     return value

@@ -3,8 +3,20 @@
 import numpy as np
 
 from ..bits import run_starts
-from ..games.connect4 import BOARD, BOTTOM, COLUMNS, INAROW, ROWS, Connect4, Geometry, has_line, playable
-from ..jit import build, inline, kernel, load, popcount, store
+from ..games.connect4 import (
+    BOARD,
+    BOTTOM,
+    COLUMNS,
+    INAROW,
+    ROWS,
+    Connect4,
+    Geometry,
+    centre_first,
+    column_cells,
+    has_line,
+    playable,
+)
+from ..jit import build, inline, kernel, load, memory_block, popcount, store
 from .evaluation import WIN
 
 ONE_SHORT = 5  # a window with all own stones but one, and that cell empty
@@ -24,7 +36,7 @@ def window_evaluation(own, opp, board, columns, rows, inarow):
         step = rows + direction - 1 if direction else 1
         value += _nearly_full(own, run_starts(board & ~opp, step, inarow), step, inarow)
         value -= _nearly_full(opp, run_starts(board & ~own, step, inarow), step, inarow)
-    middle = ((1 << rows) - 1) << (columns // 2 * (rows + 1))
+    middle = column_cells(columns // 2, rows)
     return value + CENTRE_STONE * (popcount(own & middle) - popcount(opp & middle))
 
 
@@ -40,12 +52,6 @@ def _nearly_full(stones, windows, step, inarow):
         lacking1 = (lacking1 & here) | (lacking0 & ~here)
         lacking0 = lacking0 & here
     return ONE_SHORT * popcount(lacking1) + TWO_SHORT * popcount(lacking2)
-
-
-@inline
-def centre_first(i, columns):
-    """The i-th column from the centre outwards: 3 2 4 1 5 0 6 on seven."""
-    return columns // 2 + (i + 1) // 2 * (i % 2 * -2 + 1)
 
 
 @kernel
@@ -66,7 +72,7 @@ def alpha_beta(own, opp, depth, alpha, beta, memory):
         return window_evaluation(own, opp, BOARD, COLUMNS, ROWS, INAROW)
     best = -WIN
     for i in range(COLUMNS):
-        move = moves & (((1 << ROWS) - 1) << (centre_first(i, COLUMNS) * (ROWS + 1)))
+        move = moves & column_cells(centre_first(i, COLUMNS), ROWS)
         if move == 0:
             continue
         score = -alpha_beta(opp, own | move, depth - 1, -beta, -max(alpha, best), memory)
@@ -116,15 +122,14 @@ class Connect4MinimaxOpponent:
         """
         compiled = self.compiled and geometry.fits_64_bits
         search = build(alpha_beta, compiled, **geometry.constants)
-        memory = np.zeros(1, np.int64) if compiled else [0]
-        address = memory.ctypes.data if compiled else memory
+        memory, handle = memory_block(1, compiled)
         moves = playable(own | opp, geometry.bottom, geometry.board)
         scores = {}
         for i in range(geometry.columns):
             column = centre_first(i, geometry.columns)
-            move = moves & (((1 << geometry.rows) - 1) << column * geometry.height)
+            move = moves & column_cells(column, geometry.rows)
             if move:
                 alpha = -WIN if exact else max(scores.values(), default=-WIN)
-                scores[column] = -search(opp, own | move, self.depth - 1, -WIN, -alpha, address)
+                scores[column] = -search(opp, own | move, self.depth - 1, -WIN, -alpha, handle)
         self.nodes = int(memory[0])
         return scores

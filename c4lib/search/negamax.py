@@ -4,10 +4,7 @@
 is kept. The techniques change how many nodes are visited, never the score of a fixed depth.
 """
 
-import time
 from dataclasses import dataclass, field, fields
-
-import numpy as np
 
 from ..games.connect4 import (  # constants of the kernel
     BOARD,
@@ -17,13 +14,15 @@ from ..games.connect4 import (  # constants of the kernel
     ROWS,
     STANDARD,
     Geometry,
+    centre_first,
+    column_cells,
     has_line,
     key,
     mirror,
     playable,
     winning_cells,
 )
-from ..jit import HAVE_NUMBA, build, clock, inline, kernel, load, popcount, prefetch, store
+from ..jit import HAVE_NUMBA, build, clock, inline, kernel, load, memory_block, popcount, prefetch, store
 from .evaluation import DECIDED, WIN, evaluate
 
 INFINITY = 2 * WIN
@@ -52,6 +51,8 @@ CELLS, KILLERS, BEST, ORDER, WORDS = memory_layout(STANDARD).values()
 # A table entry is two words: the key, and score, depth, bound and best column in one. Two entries make a bucket.
 MOVE_BITS, BOUND_BITS, DEPTH_BITS = 10, 2, 10
 NO_MOVE = (1 << MOVE_BITS) - 1
+MOST_PLIES = 500  # fits DEPTH_BITS, and the recursion of an interpreted search
+A_YEAR = 3.2e7  # seconds; longer searches are cut there
 LOWER, UPPER, EXACT = 1, 2, 3  # never 0, so that no entry in use is 0 (the empty board's key is)
 MULTIPLIER = 0x1E3779B97F4A7C15  # odd, from the golden ratio: spreads keys over the high bits of the product
 
@@ -112,12 +113,13 @@ def bucket_of(table_key, bits):
 
 
 @inline
-def child_bucket(own, opp, switches, bits):
-    """Bucket of the position `(own, opp)`."""
-    child = key(own, opp)
+def table_key_of(own, opp, switches):
+    """The key under which the table knows a position, and whether that is the key of the mirror image."""
+    this = key(own, opp)
     if switches & MIRROR:
-        child = min(child, mirror(child, COLUMNS, ROWS))
-    return bucket_of(child, bits)
+        image = mirror(this, COLUMNS, ROWS)
+        return min(this, image), image < this
+    return this, False
 
 
 @inline
@@ -133,6 +135,42 @@ def remember(table, bucket, table_key, entry, depth):
             place = bucket
     store(table, place, table_key)
     store(table, place + 1, entry)
+
+
+@inline
+def order_moves(own, opp, moves, depth, table_column, order, killers, history, switches, memory, table):
+    """Write the columns of `moves` to memory at `order` as they will be tried; returns their number.
+
+    An insertion sort by priority that keeps ties in base order. Where the children will look into the table,
+    their buckets are fetched meanwhile.
+    """
+    bits = load(memory, TABLE_BITS)
+    count = 0
+    for i in range(COLUMNS):
+        column = centre_first(i, COLUMNS) if switches & CENTRAL else i
+        move = moves & column_cells(column, ROWS)
+        if move == 0:
+            continue
+        if switches & PREFETCH and depth > 1:
+            child_key, _ = table_key_of(opp, own | move, switches)
+            prefetch(table, bucket_of(child_key, bits))
+        priority = 0
+        if switches & ORDERED:
+            if switches & TABLE_MOVE and column == table_column:
+                priority = 4 * HISTORY_LIMIT
+            elif switches & KILLER and load(memory, killers) == move:
+                priority = 3 * HISTORY_LIMIT
+            elif switches & KILLER and load(memory, killers + 1) == move:
+                priority = 2 * HISTORY_LIMIT
+            elif switches & HISTORIC:
+                priority = load(memory, history + popcount(move - 1))
+        place = count
+        while place > 0 and load(memory, order + place - 1) >> MOVE_BITS < priority:
+            store(memory, order + place, load(memory, order + place - 1))
+            place -= 1
+        store(memory, order + place, priority << MOVE_BITS | column)
+        count += 1
+    return count
 
 
 @kernel
@@ -169,23 +207,15 @@ def negamax(own, opp, depth, alpha, beta, memory, table):
             enemy = winning_cells(opp, mask, BOARD, ROWS, INAROW)
             if moves & enemy != 0:
                 moves &= enemy
-            safe = moves & ~(enemy >> 1)
-            if safe == 0 or moves & enemy & (moves - 1) & moves != 0:
+            blocks = moves & enemy
+            moves &= ~(enemy >> 1)
+            if moves == 0 or blocks & (blocks - 1) != 0:
                 return stones + 2 - WIN
-            moves = safe
 
-    bits = load(memory, TABLE_BITS)
     table_column = NO_MOVE
-    table_key = 0
-    bucket = 0
-    flipped = False
+    table_key, flipped = table_key_of(own, opp, switches)
+    bucket = bucket_of(table_key, load(memory, TABLE_BITS))
     if switches & TABLE:
-        table_key = key(own, opp)
-        if switches & MIRROR:
-            image = mirror(table_key, COLUMNS, ROWS)
-            flipped = image < table_key
-            table_key = min(table_key, image)
-        bucket = bucket_of(table_key, bits)
         entry = 0
         if load(table, bucket) == table_key:
             entry = load(table, bucket + 1)
@@ -209,45 +239,18 @@ def negamax(own, opp, depth, alpha, beta, memory, table):
                     store(memory, BEST + stones, table_column)
                 return score
 
-    # The moves in the order in which they will be tried: an insertion sort that keeps ties in base order.
     order = ORDER + stones * COLUMNS
     killers = KILLERS + 2 * stones
     history = HISTORY + CELLS * (stones & 1)
-    count = 0
-    for i in range(COLUMNS):
-        column = i
-        if switches & CENTRAL:
-            column = COLUMNS // 2 + (i + 1) // 2 * (i % 2 * -2 + 1)
-        move = moves & (((1 << ROWS) - 1) << (column * (ROWS + 1)))
-        if move == 0:
-            continue
-        if switches & PREFETCH != 0 and depth > 1:
-            prefetch(table, child_bucket(opp, own | move, switches, bits))
-        priority = 0
-        if switches & ORDERED:
-            if switches & TABLE_MOVE != 0 and column == table_column:
-                priority = 4 * HISTORY_LIMIT
-            elif switches & KILLER != 0 and load(memory, killers) == move:
-                priority = 3 * HISTORY_LIMIT
-            elif switches & KILLER != 0 and load(memory, killers + 1) == move:
-                priority = 2 * HISTORY_LIMIT
-            elif switches & HISTORIC:
-                priority = load(memory, history + popcount(move - 1))
-        item = priority << MOVE_BITS | column
-        place = count
-        while place > 0 and load(memory, order + place - 1) >> MOVE_BITS < priority:
-            store(memory, order + place, load(memory, order + place - 1))
-            place -= 1
-        store(memory, order + place, item)
-        count += 1
+    count = order_moves(own, opp, moves, depth, table_column, order, killers, history, switches, memory, table)
 
     best = -INFINITY
     best_column = NO_MOVE
     low = alpha
     for i in range(count):
         column = load(memory, order + i) & NO_MOVE
-        move = moves & (((1 << ROWS) - 1) << (column * (ROWS + 1)))
-        if i > 0 and switches & PVS != 0 and low + 1 < beta:
+        move = moves & column_cells(column, ROWS)
+        if i > 0 and switches & PVS and low + 1 < beta:
             score = -negamax(opp, own | move, depth - 1, -low - 1, -low, memory, table)
             if low < score < beta:
                 score = -negamax(opp, own | move, depth - 1, -beta, -low, memory, table)
@@ -279,6 +282,8 @@ def negamax(own, opp, depth, alpha, beta, memory, table):
             bound = LOWER
         elif best <= alpha:
             bound = UPPER
+        if best_column == NO_MOVE:
+            best_column = table_column  # a move that was best once is a better guess than none
         if flipped and best_column != NO_MOVE:
             best_column = COLUMNS - 1 - best_column
         entry = ((best << DEPTH_BITS | depth) << BOUND_BITS | bound) << MOVE_BITS | best_column
@@ -329,6 +334,8 @@ class Engine:
     """
 
     def __init__(self, geometry: Geometry = STANDARD, options: SearchOptions | None = None, *, compiled: bool = True):
+        if geometry.columns >= NO_MOVE:
+            raise ValueError(f"the engine plays on fewer than {NO_MOVE} columns, not on {geometry.columns}")
         self.geometry = geometry
         self.options = options or SearchOptions()
         self.compiled = compiled and HAVE_NUMBA and geometry.fits_64_bits
@@ -336,27 +343,14 @@ class Engine:
         self.kernel = build(negamax, self.compiled, **constants)
         self.table_bits = self.options.table_bits if self.compiled else min(self.options.table_bits, 18)
         self._best = constants["BEST"]
-        self._memory = self._block(constants["WORDS"])
-        self._table = self._block(2 << self.table_bits if self.options.table else 4)
-        self.clear()
-
-    def _block(self, words):
-        """Memory for the kernel. Arrays begin at a cache line, so that no bucket lies across two."""
-        if not self.compiled:
-            return [0] * words
-        block = np.empty(words + 7, np.int64)
-        skip = -block.ctypes.data // 8 % 8
-        return block[skip : skip + words]
+        self._memory, self._memory_handle = memory_block(constants["WORDS"], self.compiled)
+        words = 2 << self.table_bits if self.options.table else 4
+        self._table, self._table_handle = memory_block(words, self.compiled)
 
     def clear(self) -> None:
         """Forget all positions, history and killers."""
-        if self.compiled:
-            self._memory.fill(0)
-            # also the first touch of these pages, which the system may answer slowly: not on the clock of a search
-            self._table.fill(0)
-        else:
-            self._memory[:] = [0] * len(self._memory)
-            self._table[:] = [0] * len(self._table)
+        for block in (self._memory, self._table):
+            block[:] = 0 if self.compiled else [0] * len(block)
 
     def search(
         self,
@@ -370,37 +364,39 @@ class Engine:
         """The best move of a position that is not over.
 
         Stops at whichever limit comes first: `depth` plies, `seconds` of wall-clock time, about `nodes` positions;
-        or when the score is proven. A move is there from the first instant on: an iteration cut short counts as far
-        as it went, since it began with the best move of the one before.
+        or when the score is proven. A move is there from the first instant on, and an iteration cut short counts
+        as far as it is sure of something.
 
         Raises ValueError where the game is over, or where there is no limit at all.
         """
-        start = time.monotonic_ns()
+        start = clock()
         g = self.geometry
         mask = own | opp
+        if own & opp or mask & ~g.board:
+            raise ValueError(f"stones overlap or lie outside the board of {g.columns} x {g.rows}")
         moves = playable(mask, g.bottom, g.board)
         if moves == 0 or has_line(opp, g.rows, g.inarow) or has_line(own, g.rows, g.inarow):
             raise ValueError("the game is over: there is no move to choose")
         if depth is None and seconds is None and nodes is None:
             raise ValueError("a search needs a limit: depth, seconds or nodes")
         empty = g.rows * g.columns - popcount(mask)
-        depth = empty if depth is None else min(depth, empty)
+        depth = min(empty if depth is None else depth, empty, MOST_PLIES)
         if depth < 1:
             raise ValueError("depth must be at least 1 ply")
+        if seconds is not None and not seconds >= 0:
+            raise ValueError(f"seconds must not be negative, nor {seconds}")
 
         self._prepare(own, opp, start, seconds, nodes)
         move = self._first_guess(own, opp, moves)
         score = 0
         iterations: list[Iteration] = []
         for plies in range(1, depth + 1) if self.options.deepening else (depth,):
-            found, searches = self._aspire(own, opp, plies, score)
-            best = self._memory[self._best + popcount(mask)]
-            if best >= 0:
-                move = int(best)
+            found, best, searches = self._aspire(own, opp, plies, score)
+            move = move if best is None else best
             if found is None:
                 break
             score = found
-            elapsed = (time.monotonic_ns() - start) / 1e9
+            elapsed = (clock() - start) / 1e9
             iterations.append(Iteration(plies, score, move, int(self._memory[NODES]), elapsed, searches))
             if abs(score) > DECIDED:
                 break
@@ -410,7 +406,7 @@ class Engine:
             score=score,
             depth=iterations[-1].depth if iterations else 0,
             nodes=int(self._memory[NODES]),
-            seconds=(time.monotonic_ns() - start) / 1e9,
+            seconds=(clock() - start) / 1e9,
             principal_variation=self._principal_variation(own, opp, move, depth),
             iterations=tuple(iterations),
             table_hits=int(self._memory[TABLE_HITS]),
@@ -424,8 +420,8 @@ class Engine:
         for word in (NODES, TABLE_HITS, CUTOFFS, FIRST_CUTOFFS, ABORTED):
             memory[word] = 0
         forever = (1 << 62) - 1
-        memory[DEADLINE] = forever if seconds is None else start + int(seconds * 1e9)
-        memory[NODE_LIMIT] = forever if nodes is None else nodes
+        memory[DEADLINE] = forever if seconds is None else start + int(min(seconds, A_YEAR) * 1e9)
+        memory[NODE_LIMIT] = forever if nodes is None else min(nodes, forever)
         memory[CHECK_MASK] = 1023 if self.compiled else 31  # a tenth of a millisecond; two milliseconds
         memory[TABLE_BITS] = self.table_bits
         switches = self.options.switches
@@ -444,32 +440,38 @@ class Engine:
             urgent = winning_cells(stones, mask, g.board, g.rows, g.inarow) & moves
             if urgent:
                 return ((urgent & -urgent).bit_length() - 1) // g.height
-        columns = [c for c in range(g.columns) if moves >> (c * g.height) & ((1 << g.rows) - 1)]
-        return min(columns, key=lambda column: abs(2 * column - g.columns + 1))
+        columns = (centre_first(i, g.columns) for i in range(g.columns))
+        return next(column for column in columns if moves & column_cells(column, g.rows))
 
     def _aspire(self, own, opp, depth, guess):
-        """Score at `depth`, or None if the search was cut short; and the number of searches it took."""
+        """Score at `depth` (None if cut short), the move if one was found, and the number of searches it took.
+
+        A move of a search that was cut short counts only where the window had a bottom: then it is known to be
+        better than that, and not just the first that was tried.
+        """
         low, high = -INFINITY, INFINITY
         if self.options.aspiration and depth >= ASPIRATION_DEPTH:
             low, high = guess - ASPIRATION, guess + ASPIRATION
+        move = None
         searches = 0
         while True:
             searches += 1
-            score = self._negamax(own, opp, depth, low, high)
-            if self._memory[ABORTED]:
-                return None, searches
+            score, best = self._negamax(own, opp, depth, low, high)
+            cut_short = bool(self._memory[ABORTED])
+            if best is not None and (low > -INFINITY if cut_short else score > low):
+                move = best
+            if cut_short:
+                return None, move, searches
             if low < score < high:
-                return score, searches
+                return score, move, searches
             low, high = (-INFINITY, high) if score <= low else (low, INFINITY)
 
     def _negamax(self, own, opp, depth, alpha, beta):
-        """One call of the kernel from the root."""
-        self._memory[self._best + popcount(own | opp)] = -1
-        if self.compiled:
-            memory, table = self._memory.ctypes.data, self._table.ctypes.data
-        else:
-            memory, table = self._memory, self._table
-        return self.kernel(own, opp, depth, alpha, beta, memory, table)
+        """One call of the kernel from the root: its score, and the column that raised alpha last, or None."""
+        best = self._best + popcount(own | opp)
+        self._memory[best] = NO_MOVE
+        score = self.kernel(own, opp, depth, alpha, beta, self._memory_handle, self._table_handle)
+        return score, None if self._memory[best] == NO_MOVE else int(self._memory[best])
 
     def _age_history(self):
         """Halve the history, so that recent cutoffs weigh more."""
@@ -483,7 +485,7 @@ class Engine:
         while move is not None and len(line) < depth:
             line.append(move)
             mask = own | opp
-            own, opp = opp, own | (playable(mask, g.bottom, g.board) & (((1 << g.rows) - 1) << (move * g.height)))
+            own, opp = opp, own | playable(mask, g.bottom, g.board) & column_cells(move, g.rows)
             move = None if has_line(opp, g.rows, g.inarow) else self._remembered_move(own, opp)
         return tuple(line)
 
@@ -496,13 +498,9 @@ class Engine:
             return self._first_guess(own, opp, moves)
         if not self.options.table:
             return None
-        table_key = key(own, opp)
-        flipped = False
-        if self._memory[SWITCHES] & MIRROR:
-            image = mirror(table_key, g.columns, g.rows)
-            flipped = image < table_key
-            table_key = min(table_key, image)
-        bucket = bucket_of(table_key, self.table_bits)
+        built = self.kernel.namespace  # the helpers as built for this board
+        table_key, flipped = built["table_key_of"](own, opp, self._memory[SWITCHES])
+        bucket = built["bucket_of"](table_key, self.table_bits)
         for place in (bucket, bucket + 2):
             entry = int(self._table[place + 1])
             if self._table[place] == table_key and (entry >> MOVE_BITS) & EXACT == EXACT and entry & NO_MOVE != NO_MOVE:

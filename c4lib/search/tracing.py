@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from ..games.connect4 import STANDARD, Geometry, playable
+from ..games.connect4 import STANDARD, Geometry, column_cells, playable
 from .negamax import Engine, SearchOptions
 
 
@@ -50,10 +50,11 @@ def record(own: int, opp: int, depth: int, options: SearchOptions, geometry: Geo
         if node.children:
             tried = {child.column for child in node.children}
             moves = playable(own | opp, geometry.bottom, geometry.board)
-            legal = [c for c in range(geometry.columns) if moves >> (c * geometry.height) & ((1 << geometry.rows) - 1)]
+            legal = [column for column in range(geometry.columns) if moves & column_cells(column, geometry.rows)]
             node.pruned = [column for column in legal if column not in tried]
         return node.score
 
+    watched.namespace = namespace
     namespace["negamax"] = engine.kernel = watched
     try:
         engine.search(own, opp, depth=depth)

@@ -2,10 +2,10 @@ import pytest
 
 from c4lib.arena.match import play_match
 from c4lib.arena.openings import random_openings
-from c4lib.games.connect4 import Connect4
+from c4lib.games.connect4 import Connect4, centre_first
 from c4lib.jit import build
 from c4lib.search.evaluation import WIN
-from c4lib.search.minimax import Connect4MinimaxOpponent, centre_first
+from c4lib.search.minimax import Connect4MinimaxOpponent
 
 from . import plain
 from .positions import random_states

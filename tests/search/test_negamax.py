@@ -4,7 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from c4lib.games.connect4 import STANDARD, Connect4, has_line, mirror
+from c4lib.games.connect4 import STANDARD, Connect4, Geometry, has_line, mirror
 from c4lib.search.ablation import ladder, leave_one_out, measure
 from c4lib.search.evaluation import DECIDED, WIN
 from c4lib.search.negamax import NODES, Engine, SearchOptions
@@ -60,7 +60,7 @@ def test_a_kept_table_does_not_change_scores():
 # Nodes that the full stack visits at depth 9 on a fixed bench. A change of behaviour changes them: look twice, then
 # measure with `make bench` before new values are written here.
 SIGNATURE_POSITIONS = random_boards(GAME, 12, seed=2026, most=16)
-SIGNATURE = [6156, 2622, 10226, 14230, 13920, 13688, 425, 13645, 9018, 1, 12147, 12531]
+SIGNATURE = [6221, 2637, 9909, 13949, 13931, 13646, 425, 13651, 8974, 1, 11669, 12395]
 
 
 def test_node_count_signature():
@@ -114,11 +114,20 @@ def test_solves_small_boards(size):
     assert result.score == solve(game.initial_state())
 
 
-def test_a_mirror_image_has_the_same_score_and_the_mirrored_move():
-    for own, opp in random_boards(GAME, 30, seed=14):
-        image = mirror(own, 7, 6), mirror(opp, 7, 6)
-        options = SearchOptions(depth_exact=True, table_bits=14)
-        assert scores(options, [(own, opp)], 7) == scores(options, [image], 7)
+def test_a_mirror_image_has_the_same_score_and_moves():
+    """Also where both share one table; a move is right if what it leads to is worth the score."""
+    options = SearchOptions(depth_exact=True, table_bits=14)
+    for size in ((7, 6, 4), (5, 4, 3), (8, 6, 4)):
+        game = Connect4(*size)
+        columns, rows, _ = size
+        engine = Engine(game.geometry, options)
+        for own, opp in random_boards(game, 20, seed=14, most=8):
+            one = engine.search(own, opp, depth=7)
+            two = engine.search(mirror(own, columns, rows), mirror(opp, columns, rows), depth=7)
+            assert one.score == two.score
+            after = game.boards(game.apply(game.state(own, opp), columns - 1 - two.move))
+            if abs(one.score) < DECIDED:
+                assert -Engine(game.geometry, options).search(*after, depth=6).score == one.score
 
 
 def test_principal_variation_is_playable_and_ends_at_its_score():
@@ -177,6 +186,24 @@ def test_an_aborted_search_leaves_nothing_wrong_behind():
         assert engine.search(own, opp, depth=8).score == expected
 
 
+@pytest.mark.parametrize("nodes", range(20_000, 40_000, 1024))
+def test_an_aborted_search_does_not_play_what_it_has_not_understood(nodes):
+    """The last iteration's move has just failed low; the others are lost. (Columns 3 and 4 were once played here.)"""
+    result = Engine(STANDARD, SearchOptions(table_bits=18)).search(4604207054859, 310055534724, nodes=nodes)
+    assert result.move not in (3, 4)
+
+
+def test_an_aborted_search_keeps_what_it_has_proven():
+    """Depth 11 fails high on column 2, and searches again for its exact score: cut short in between, 2 stays."""
+    own, opp = 69262655508, 172067160075
+    full = Engine(STANDARD, SearchOptions(table_bits=18)).search(own, opp, depth=11)
+    assert (full.move, full.iterations[-1].searches, full.iterations[-2].move) == (2, 2, 4)
+    limits = range(full.iterations[-2].nodes, full.nodes, 1024)
+    moves = [Engine(STANDARD, SearchOptions(table_bits=18)).search(own, opp, nodes=nodes).move for nodes in limits]
+    assert 2 in moves
+    assert set(moves[moves.index(2) :]) == {2}
+
+
 def test_searches_repeat_exactly():
     one, two = (Engine(STANDARD, SearchOptions(table_bits=16)) for _ in range(2))
     for own, opp in random_boards(GAME, 20, seed=18):
@@ -229,6 +256,20 @@ def test_finished_games_and_missing_limits_are_refused():
         Engine().search(0, 0, depth=0)
     with pytest.raises(ValueError, match="table_bits"):
         SearchOptions(table_bits=40)
+    for own, opp in ((1, 1), (1 << 6, 0), (1 << 70, 0), (-1, 0)):
+        with pytest.raises(ValueError, match="overlap or lie outside"):
+            Engine().search(own, opp, depth=1)
+    for seconds in (-1, float("nan")):
+        with pytest.raises(ValueError, match="seconds"):
+            Engine().search(0, 0, seconds=seconds)
+    with pytest.raises(ValueError, match="columns"):
+        Engine(Geometry(2000, 1, 1))
+
+
+def test_limits_may_be_as_large_as_one_likes():
+    engine = Engine(STANDARD, SearchOptions(table_bits=12))
+    assert engine.search(0, 0, depth=2, seconds=float("inf"), nodes=1 << 70).depth == 2
+    assert Engine(Geometry(1, 1200, 4), SearchOptions(table_bits=8)).search(0, 0, seconds=0.2).move == 0
 
 
 def test_interpreted_memory_stays_in_bounds():
@@ -249,7 +290,8 @@ def test_interpreted_memory_stays_in_bounds():
     for size in ((7, 6, 4), (1, 1, 1), (3, 2, 2), (2, 9, 3), (10, 10, 5)):
         game = Connect4(*size)
         engine = Engine(game.geometry, SearchOptions(table_bits=6), compiled=False)
-        engine._memory, engine._table = Guarded(engine._memory), Guarded(engine._table)
+        engine._memory = engine._memory_handle = Guarded(engine._memory)
+        engine._table = engine._table_handle = Guarded(engine._table)
         for own, opp in random_boards(game, 6, seed=20):
             engine.search(own, opp, depth=4)
             assert engine._memory[NODES] > 0

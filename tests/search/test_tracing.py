@@ -14,7 +14,8 @@ def nodes(root):
 
 
 def test_the_tree_is_what_the_engine_visits():
-    for options in (SearchOptions.none(), SearchOptions.none(alpha_beta=True, centre=True)):
+    small = SearchOptions(table_bits=8, deepening=False)
+    for options in (SearchOptions.none(), SearchOptions.none(alpha_beta=True, centre=True), small):
         for own, opp in random_boards(GAME, 5, seed=30):
             root = record(own, opp, 3, options)
             result = Engine(STANDARD, options).search(own, opp, depth=3)
