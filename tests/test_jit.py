@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from c4lib import jit, paths
 from c4lib.games.connect4 import Geometry, perft
 from c4lib.jit import build, clock, inline, kernel, load, popcount, prefetch, store
+from c4lib.search.negamax import Engine
 
 needs_numba = pytest.mark.skipif(not jit.HAVE_NUMBA, reason="numba cannot be imported here")
 both = pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=needs_numba)])
@@ -210,13 +211,23 @@ def test_without_numba_everything_is_interpreted(broken):
         {broken}
         from c4lib import jit
         from c4lib.games.connect4 import Connect4, perft
+        from c4lib.games.grid import count_games
         from c4lib.games.position import Position
+        from c4lib import make_agent
+        from c4lib.search.negamax import Engine
         instance = jit.build(perft, True)
+        three = Position.from_moves("335544")
         print(json.dumps({{
             "have": jit.HAVE_NUMBA,
             "function": type(instance).__name__,
             "perft": [instance(0, 0, 5), Connect4().perft(0, 0, 5), Connect4(4, 5, 3).perft(0, 0, 5)],
             "winner": Position.from_moves("4455667").winner,
+            "moves": [
+                make_agent("minimax:3")(Connect4(), three.state) in (1, 5),
+                make_agent("engine:0.05")(Connect4(), three.state) in (1, 5),
+                Engine().search(0, 0, depth=4).score,
+                count_games(4),
+            ],
         }}))
     """)
     expected = Geometry(4, 5, 3)
@@ -225,6 +236,7 @@ def test_without_numba_everything_is_interpreted(broken):
         "function": "function",
         "perft": [16807, 16807, build(perft, False, **expected.constants)(0, 0, 5)],
         "winner": 1,
+        "moves": [True, True, Engine().search(0, 0, depth=4).score, 2401],
     }
 
 

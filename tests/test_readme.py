@@ -7,7 +7,6 @@ import nbformat
 import pytest
 from nbformat.v4 import new_markdown_cell, new_notebook
 
-import c4lib
 from c4lib import paths, readme
 from c4lib.cli import c4
 
@@ -39,7 +38,6 @@ def test_the_layout_names_every_file():
     assert files == set(re.findall(r"^[ \d]{3}(\S+\.py) +\S", readme.layout(), re.MULTILINE))
 
 
-@pytest.mark.skipif(not hasattr(c4lib, "make_agent"), reason="make_agent is not there yet")
 def test_the_example_runs(tmp_path, capsys):
     [example] = re.findall(r"^```python\n(.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
     (tmp_path / "example.py").write_text(example, encoding="utf-8")

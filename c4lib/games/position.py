@@ -74,6 +74,8 @@ class Position:
     @classmethod
     def from_moves(cls, moves: str | Iterable[int], columns: int = 7, rows: int = 6, inarow: int = 4) -> Self:
         """The position after these moves: a string of 1-based digits ("4453"), or 0-based integers ([3, 3, 4, 2])."""
+        if not isinstance(moves, (str, Iterable)):
+            raise ValueError(f"moves must be a string of digits or a sequence of columns, not {moves!r}")
         moves = moves if isinstance(moves, str) else list(moves)
         position = cls(geometry=Geometry(columns, rows, inarow))
         for number, move in enumerate(moves, 1):
@@ -284,4 +286,7 @@ def _integer(number: Any, name: str) -> int:
 
 def _read(source: Any, name: str) -> Any:
     """An entry of a mapping, or an attribute."""
-    return source[name] if isinstance(source, Mapping) else getattr(source, name)
+    try:
+        return source[name] if isinstance(source, Mapping) else getattr(source, name)
+    except (KeyError, AttributeError):
+        raise ValueError(f"{name!r} is missing") from None

@@ -59,6 +59,8 @@ def export(agent: str, output: Path) -> Path:
     if agent not in AGENTS:
         raise ValueError(f"no agent {agent!r} to export; known are {', '.join(AGENTS)}")
     text = submission(agent)
+    if not output.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {output.parent} to write {output.name} into")
     beside = output.with_name(f"{output.name}.{os.getpid()}.part")
     try:
         beside.write_text(text, encoding="utf-8", newline="\n")

@@ -73,6 +73,11 @@ def test_it_was_run_from_top_to_bottom(notebook):
     assert counts == list(range(1, len(counts) + 1)), "run `make notebooks`"
 
 
+def test_some_outputs_are_compared(notebook):
+    tags = [tag for cell in code_cells(notebook) for tag in cell.metadata.get("tags", [])]
+    assert tags.count("nbval-check-output") >= 3
+
+
 def test_no_cell_failed(notebook):
     kinds = {output.output_type for cell in code_cells(notebook) for output in cell.outputs}
     assert "error" not in kinds
@@ -117,7 +122,7 @@ def test_it_is_clean(file):
 def test_quick_is_the_committed_defaults(file, notebook):
     quick = read_profile("quick").get(file.stem, {})
     committed = defaults(notebook)
-    assert quick == {name: committed[name] for name in quick}
+    assert quick == committed
 
 
 def test_full_is_fit_to_run():
