@@ -395,3 +395,15 @@ def test_the_stones_differ_in_brightness():
     first, second, empty = (luminance(COLOURS[player]) + 0.05 for player in (1, -1, 0))
     assert first / second > 2
     assert second / empty > 2
+
+
+def test_wrong_kinds_of_arguments_are_told_in_one_line():
+    for missing in ("columns", "rows", "inarow"):
+        configuration = {"columns": 7, "rows": 6, "inarow": 4}
+        del configuration[missing]
+        with pytest.raises(ValueError, match=f"'{missing}' is missing"):
+            Position.from_kaggle({"board": [0] * 42}, configuration)
+    with pytest.raises(ValueError, match="'board' is missing"):
+        Position.from_kaggle({}, {"columns": 7, "rows": 6, "inarow": 4})
+    with pytest.raises(ValueError, match="string of digits"):
+        Position.from_moves(445)

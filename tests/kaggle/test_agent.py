@@ -66,7 +66,7 @@ def test_reads_dicts_and_attributes(engines, kind):
     assert len(engines[0].asked) == 1
 
 
-@pytest.mark.parametrize("moves", [(), (3,), (3, 3, 3, 0, 6, 6, 1)])
+@pytest.mark.parametrize("moves", [(3,), (3, 3), (3, 3, 3, 0, 6, 6, 1)])
 def test_the_engine_gets_the_position(engines, moves):
     observation = seen(*moves)
     Player()(observation, CONFIGURATION)
@@ -94,7 +94,7 @@ def test_keeps_the_engine_through_a_game(engines):
     for moves in ((), (3, 3), (3, 3, 2, 4), (3, 3, 2, 4, 0, 0)):
         player(seen(*moves), CONFIGURATION)
     assert len(engines) == 1
-    assert len(engines[0].asked) == 4
+    assert len(engines[0].asked) == 3  # the empty board needs no search
 
 
 @pytest.mark.parametrize("start", [(), (4, 4), (3, 3)])
@@ -108,11 +108,11 @@ def test_sees_a_new_game(engines, start):
 
 def test_seats_and_boards_do_not_share(engines):
     player = Player()
-    player(seen(), CONFIGURATION)
-    player(seen(3), CONFIGURATION)  # the other side of the same game
-    player(seen(columns=4, rows=5), CONFIGURATION | {"columns": 4, "rows": 5, "inarow": 3})
     player(seen(3, 3), CONFIGURATION)
-    player(seen(3, 3, 3), CONFIGURATION)
+    player(seen(3, 3, 3), CONFIGURATION)  # the other side of the same game
+    player(seen(1, 1, columns=4, rows=5), CONFIGURATION | {"columns": 4, "rows": 5, "inarow": 3})
+    player(seen(3, 3, 3, 3), CONFIGURATION)
+    player(seen(3, 3, 3, 3, 3), CONFIGURATION)
     assert [len(engine.asked) for engine in engines] == [2, 2, 1]
 
 
@@ -124,25 +124,25 @@ def test_compiles_only_where_the_bank_pays(engines, bank, compiled):
 
 def test_time_is_a_share_of_the_timeout(engines):
     player = Player()
-    player(seen(), CONFIGURATION)
-    player(seen(3, 3), CONFIGURATION | {"actTimeout": 0.5})
+    player(seen(3, 3), CONFIGURATION)
+    player(seen(3, 3, 3, 3), CONFIGURATION | {"actTimeout": 0.5})
     assert [asked[2] for asked in engines[0].asked] == pytest.approx([1.6, 0.4], abs=0.05)
 
 
 def test_a_large_bank_pays_for_loading(engines):
-    Player(time.monotonic() - 5)(seen(bank=55), CONFIGURATION)
+    Player(time.monotonic() - 5)(seen(3, bank=55), CONFIGURATION)
     assert engines[0].asked[0][2] == pytest.approx(1.6, abs=0.05)
 
 
 def test_with_a_small_bank_the_search_pays_for_loading_once(engines):
     player = Player(time.monotonic() - 1)
-    player(seen(bank=1), CONFIGURATION)
-    player(seen(3, 3, bank=1), CONFIGURATION)
+    player(seen(3, bank=1), CONFIGURATION)
+    player(seen(3, 3, 3, bank=1), CONFIGURATION)
     assert [asked[2] for asked in engines[0].asked] == pytest.approx([0.6, 1.6], abs=0.05)
 
 
 def test_there_is_always_a_moment_to_search(engines):
-    Player(time.monotonic() - 9)(seen(bank=1), CONFIGURATION)
+    Player(time.monotonic() - 9)(seen(3, bank=1), CONFIGURATION)
     assert engines[0].asked[0][2] == 0.01
 
 
@@ -178,7 +178,13 @@ def test_an_illegal_choice_is_not_played(engines, monkeypatch, chosen):
 
 def test_answers_with_a_plain_int(engines, monkeypatch):
     monkeypatch.setattr(StubEngine, "move", np.int64(5))
-    assert type(Player()(seen(), CONFIGURATION)) is int
+    assert type(Player()(seen(3), CONFIGURATION)) is int
+
+
+@pytest.mark.parametrize(("columns", "centre"), [(7, 3), (5, 2), (4, 2), (1, 0)])
+def test_opens_in_the_centre_and_has_its_engine_ready(engines, columns, centre):
+    assert Player()(seen(columns=columns), CONFIGURATION | {"columns": columns}) == centre
+    assert [(engine.compiled, engine.asked) for engine in engines] == [(True, [])]
 
 
 def test_odd_observations_get_an_answer():
@@ -192,7 +198,7 @@ def test_odd_observations_get_an_answer():
 
 @pytest.mark.parametrize(
     ("closed", "columns", "answer"),
-    [((), 7, 3), ((3,), 7, 2), ((2, 3), 7, 4), ((), 4, 1), ((0, 1, 2, 3, 4, 5), 7, 6), ((0,), 1, 0)],
+    [((), 7, 3), ((3,), 7, 2), ((2, 3), 7, 4), ((), 4, 2), ((0, 1, 2, 3, 4, 5), 7, 6), ((0,), 1, 0)],
 )
 def test_centre_most(closed, columns, answer):
     board = [int(column in closed) for column in range(columns)] + [1] * columns
