@@ -64,10 +64,11 @@ def _engine(argument: str, seed: int | None) -> Agent:
     return EngineAgent(seconds)
 
 
+# By kind: how its name is written, and what makes it of the part after the colon.
 AGENTS = {
-    "random": ("random", "any legal move", _random),
-    "minimax": ("minimax:DEPTH", "fixed-depth alpha-beta; minimax:8 is the yardstick", _minimax),
-    "engine": ("engine:SECONDS", "the full-stack engine, so long a move", _engine),
+    "random": ("random", _random),
+    "minimax": ("minimax:DEPTH", _minimax),
+    "engine": ("engine:SECONDS", _engine),
 }
 
 
@@ -84,6 +85,7 @@ def make_agent(name: str, *, seed: int | None = None) -> Agent:
     """
     kind, _, argument = name.partition(":")
     if kind not in AGENTS:
-        known = ", ".join(pattern for pattern, _, _ in AGENTS.values())
+        known = ", ".join(pattern for pattern, _ in AGENTS.values())
         raise ValueError(f"unknown agent {name!r}; known are {known}")
-    return AGENTS[kind][2](argument, seed)
+    _, make = AGENTS[kind]
+    return make(argument, seed)

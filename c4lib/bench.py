@@ -26,17 +26,30 @@ PLAIN = SearchOptions.none(alpha_beta=True, deepening=True)
 
 def main() -> None:
     """Print the engine's speed, its depth in two seconds and nodes to a fixed depth; the yardstick; starting up."""
-    game = Connect4()
+    game, console = Connect4(), Console()
+    for table in (engine_table(game), nodes_table(), yardstick_table(game), start_table()):
+        console.print(table)
+
+
+def empty_table(title: str, *columns: str) -> Table:
+    """A table with a column of labels on the left, and columns of numbers."""
+    table = Table("", title=title)
+    for column in columns:
+        table.add_column(column, justify="right")
+    return table
+
+
+def engine_table(game: Connect4) -> Table:
+    """Speed of the engine, and the depth it reaches in the time of a search, against less of it."""
     positions = [game.boards(state) for state in random_openings(game, POSITIONS, POSITION_PLIES, SEED)]
     stacks = {
         "full stack": SearchOptions(),
         "alpha-beta alone": PLAIN,
         "plain minimax": SearchOptions.none(deepening=True),
     }
-    table = Table(title=f"The engine, {SECONDS:g} s a search, one core")
     others_label = f"median depth, {POSITIONS} {POSITION_PLIES}-ply positions"
-    for column in ("", "million nodes/s", "depth, empty board", others_label):
-        table.add_column(column, justify="right" if column else "left")
+    title = f"The engine, {SECONDS:g} s a search, one core"
+    table = empty_table(title, "million nodes/s", "depth, empty board", others_label)
 
     with bar(total=len(stacks) * (len(positions) + 1) + 1, unit="search") as progress:
 
@@ -54,14 +67,10 @@ def main() -> None:
             speed = sum(result.nodes for result in unsolved) / sum(result.seconds for result in unsolved) / 1e6
             depth = statistics.median(result.depth for result in others)
             table.add_row(label, f"{speed:.1f}", str(start.depth), f"{depth:g}")
-        yardstick = deepening_minimax(game)
+        speed, depth = deepening_minimax(game)
         progress.update()
-    table.add_row("minimax (yardstick)", f"{yardstick[0]:.1f}", str(yardstick[1]), "")
-    console = Console()
-    console.print(table)
-    console.print(nodes_table())
-    console.print(yardstick_table(game))
-    console.print(start_table())
+    table.add_row("minimax (yardstick)", f"{speed:.1f}", str(depth), "")
+    return table
 
 
 def deepening_minimax(game: Connect4) -> tuple[float, int]:
@@ -81,16 +90,13 @@ def deepening_minimax(game: Connect4) -> tuple[float, int]:
 
 def nodes_table() -> Table:
     """Nodes from the empty board to a fixed depth, plain alpha-beta from left to right against the full stack."""
-    table = Table(title=f"Nodes to depth {NODES_DEPTH} from the empty board")
-    for column in ("", "nodes", "times the full stack"):
-        table.add_column(column, justify="right" if column else "left")
-    full = SearchOptions(depth_exact=True)
+    table = empty_table(f"Nodes to depth {NODES_DEPTH} from the empty board", "nodes", "times the full stack")
     counts = {
         label: Engine(STANDARD, options).search(0, 0, depth=NODES_DEPTH).nodes
         for label, options in {
             "alpha-beta, left to right": replace(PLAIN, deepening=False, depth_exact=True),
             "alpha-beta, centre first": replace(PLAIN, deepening=False, depth_exact=True, centre=True),
-            "full stack": full,
+            "full stack": SearchOptions(depth_exact=True),
         }.items()
     }
     for label, nodes in counts.items():
@@ -100,9 +106,8 @@ def nodes_table() -> Table:
 
 def yardstick_table(game: Connect4) -> Table:
     """Time of a move of minimax at several depths over whole games, and its score against less and more depth."""
-    table = Table(title="The yardstick")
-    for column in ("", "mean time of a move", "slowest", "score against minimax:2, 200 games from 4-ply openings"):
-        table.add_column(column, justify="right" if column else "left")
+    score_label = "score against minimax:2, 200 games from 4-ply openings"
+    table = empty_table("The yardstick", "mean time of a move", "slowest", score_label)
     openings = random_openings(game, 100, 4, SEED)
     for depth in (1, 2, 4, 6, 8):
         times = []
@@ -130,8 +135,6 @@ def start_table() -> Table:
         start = time.perf_counter()
         subprocess.run([sys.executable, "-c", program], check=True)
         times.append(time.perf_counter() - start)
-    table = Table(title="A new process")
-    table.add_column("")
-    table.add_column("seconds", justify="right")
+    table = empty_table("A new process", "seconds")
     table.add_row("to the engine's first move", f"{statistics.median(times):.1f}")
     return table

@@ -49,22 +49,6 @@ def store(memory, i, value):
     memory[i] = value
 
 
-def memory_block(words, compiled):
-    """Memory of zeros for a kernel that is compiled, or interpreted: `(block, handle)`.
-
-    The block is read from Python and must be kept; the handle is what the kernel takes. A compiled kernel's block
-    begins at a cache line, and all of its pages have been touched, which the system may take its time for.
-    """
-    if not (compiled and HAVE_NUMBA):
-        block = [0] * words
-        return block, block
-    block = np.empty(words + 7, np.int64)
-    skip = -block.ctypes.data // 8 % 8
-    block = block[skip : skip + words]
-    block.fill(0)
-    return block, block.ctypes.data
-
-
 def prefetch(memory, i):
     """Ask for the cache line of word `i` ahead of its use; changes nothing."""
 
@@ -164,6 +148,25 @@ if HAVE_NUMBA:
                 return now
 
             return implementation
+
+
+# --- memory ---------------------------------------------------------------------------------------------------------
+
+
+def memory_block(words, compiled):
+    """Memory of zeros for a kernel that is compiled, or interpreted: `(block, handle)`.
+
+    The block is read from Python and must be kept; the handle is what the kernel takes. A compiled kernel's block
+    begins at a cache line, and all of its pages have been touched, which the system may take its time for.
+    """
+    if not (compiled and HAVE_NUMBA):
+        block = [0] * words
+        return block, block
+    block = np.empty(words + 7, np.int64)
+    skip = -block.ctypes.data // 8 % 8
+    block = block[skip : skip + words]
+    block.fill(0)
+    return block, block.ctypes.data
 
 
 # --- decorators -----------------------------------------------------------------------------------------------------

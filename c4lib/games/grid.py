@@ -4,9 +4,7 @@ Cell `row * columns + column` is word `row * columns + column` of a memory (see 
 empty, else 1 or 2, the player whose stone lies there.
 """
 
-import numpy as np
-
-from ..jit import HAVE_NUMBA, build, inline, kernel, load, store
+from ..jit import build, inline, kernel, load, memory_block, store
 from .connect4 import COLUMNS, INAROW, ROWS, STANDARD, Geometry
 
 
@@ -59,6 +57,7 @@ def perft(cells, mark, plies):
 def count_games(plies: int, geometry: Geometry = STANDARD, compiled: bool = True) -> int:
     """`perft` from the empty board, compiled or interpreted."""
     columns, rows, _ = geometry
-    cells = np.zeros(columns * rows, np.int64)
-    memory = cells.ctypes.data if compiled and HAVE_NUMBA else cells.tolist()
-    return build(perft, compiled, **geometry.constants)(memory, 1, plies)
+    cells, handle = memory_block(columns * rows, compiled)
+    games = build(perft, compiled, **geometry.constants)(handle, 1, plies)
+    assert not any(cells), "every stone has been taken back"
+    return games

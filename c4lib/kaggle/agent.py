@@ -4,7 +4,9 @@ import contextlib
 import time
 import traceback
 
-from ..games.connect4 import Geometry, centre_first
+import numpy as np
+
+from ..games.connect4 import Geometry, boards_of_cells, centre_first
 from ..search.negamax import Engine, SearchOptions
 
 SHARE_OF_TIMEOUT = 0.8  # of the time for a move that a search may take; the rest is for whatever the machine does
@@ -88,15 +90,9 @@ class _Seat:
         """The column to play, found within `seconds`."""
         start = time.monotonic()
         self.board = board
-        g = self.geometry
-        own = opp = 0
-        for index, cell in enumerate(board):
-            row, column = divmod(index, g.columns)
-            bit = 1 << (column * g.height + g.rows - 1 - row)
-            if cell == mark:
-                own |= bit
-            elif cell:
-                opp |= bit
+        cells = np.array(board).reshape(self.geometry.rows, self.geometry.columns)
+        signs = np.where(cells == mark, 1, np.where(cells == 0, 0, -1))
+        own, opp = boards_of_cells(signs, self.geometry)
         return self.engine.search(own, opp, seconds=max(seconds - (time.monotonic() - start), 0.01)).move
 
 

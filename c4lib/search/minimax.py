@@ -86,8 +86,8 @@ def alpha_beta(own, opp, depth, alpha, beta, memory):
 class Connect4MinimaxOpponent:
     """A player of fixed strength: `opponent(game, state) -> column`, for any columns x rows x inarow.
 
-    Equal moves are settled in favour of the one nearest the centre (the left one of two), or by chance where a
-    seed is given. The same seed gives the same games.
+    Equal moves are settled in favour of the first from the centre outwards (see `centre_first`), or by chance where
+    a seed is given. The same seed gives the same games.
 
     Args:
         depth: plies to look ahead, at least 1.

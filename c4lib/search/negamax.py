@@ -6,7 +6,8 @@ is kept. The techniques change how many nodes are visited, never the score of a 
 
 from dataclasses import dataclass, field, fields
 
-from ..games.connect4 import (  # constants of the kernel
+from ..bits import bit_indices
+from ..games.connect4 import (  # the first five are constants of the kernel
     BOARD,
     BOTTOM,
     COLUMNS,
@@ -123,16 +124,18 @@ def table_key_of(own, opp, switches):
 
 
 @inline
+def depth_of(entry):
+    """How deep the search was whose result an entry holds; 0 for an unused one."""
+    return (entry >> (MOVE_BITS + BOUND_BITS)) & ((1 << DEPTH_BITS) - 1)
+
+
+@inline
 def remember(table, bucket, table_key, entry, depth):
     """Store an entry. A key replaces itself; else the first entry of the bucket gives way to a search at least as
     deep, the second to any other: deep results stay, recent ones always find room."""
-    place = bucket + 2
-    if load(table, bucket) == table_key:
-        place = bucket
-    elif load(table, place) != table_key:
-        kept_depth = (load(table, bucket + 1) >> (MOVE_BITS + BOUND_BITS)) & ((1 << DEPTH_BITS) - 1)
-        if depth >= kept_depth:
-            place = bucket
+    first, second = bucket, bucket + 2
+    keep_first = load(table, second) == table_key or depth < depth_of(load(table, first + 1))
+    place = second if load(table, first) != table_key and keep_first else first
     store(table, place, table_key)
     store(table, place + 1, entry)
 
@@ -226,7 +229,7 @@ def negamax(own, opp, depth, alpha, beta, memory, table):
             if flipped and table_column != NO_MOVE:
                 table_column = COLUMNS - 1 - table_column
             bound = (entry >> MOVE_BITS) & EXACT
-            entry_depth = (entry >> (MOVE_BITS + BOUND_BITS)) & ((1 << DEPTH_BITS) - 1)
+            entry_depth = depth_of(entry)
             score = entry >> (MOVE_BITS + BOUND_BITS + DEPTH_BITS)
             if (
                 entry_depth == depth
@@ -426,10 +429,10 @@ class Engine:
         memory[TABLE_BITS] = self.table_bits
         switches = self.options.switches
         # two descendants can mirror each other only if no stone faces an enemy stone: stones never go away
-        if own & mirror(opp, self.geometry.columns, self.geometry.rows) or not self.options.table:
+        if own & mirror(opp, self.geometry.columns, self.geometry.rows):
             switches &= ~MIRROR
         if not self.options.table:
-            switches &= ~PREFETCH
+            switches &= ~(MIRROR | PREFETCH)
         memory[SWITCHES] = switches
 
     def _first_guess(self, own, opp, moves):
@@ -439,7 +442,7 @@ class Engine:
         for stones in (own, opp):
             urgent = winning_cells(stones, mask, g.board, g.rows, g.inarow) & moves
             if urgent:
-                return ((urgent & -urgent).bit_length() - 1) // g.height
+                return bit_indices(urgent)[0] // g.height
         columns = (centre_first(i, g.columns) for i in range(g.columns))
         return next(column for column in columns if moves & column_cells(column, g.rows))
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from ..bits import bit_indices
 from ..games.connect4 import STANDARD, Geometry, column_cells, playable
 from .negamax import Engine, SearchOptions
 
@@ -66,4 +67,4 @@ def record(own: int, opp: int, depth: int, options: SearchOptions, geometry: Geo
 def _column_between(parent: Node, child: Node, geometry: Geometry) -> int:
     """The column of the stone that a child has and its parent has not."""
     stone = (child.own | child.opp) ^ (parent.own | parent.opp)
-    return (stone.bit_length() - 1) // geometry.height
+    return bit_indices(stone)[0] // geometry.height

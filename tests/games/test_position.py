@@ -131,6 +131,7 @@ def test_it_cannot_be_changed():
 
 
 def test_copies_and_pickles():
+    """Processes hand positions to each other pickled; none is ever kept that way."""
     position = Position.from_moves("4453")
     for twin in (copy.copy(position), copy.deepcopy(position), pickle.loads(pickle.dumps(position))):
         assert (twin, twin.moves) == (position, position.moves)
