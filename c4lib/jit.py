@@ -61,7 +61,7 @@ def clock():
 if HAVE_NUMBA:
     WORD = 8
 
-    def _address(builder, memory, index):
+    def word_address(builder, memory, index):
         """LLVM pointer to word `index` of the memory at address `memory`."""
         offset = builder.mul(index, ir.Constant(index.type, WORD))
         return builder.inttoptr(builder.add(memory, offset), ir.IntType(64).as_pointer())
@@ -76,14 +76,14 @@ if HAVE_NUMBA:
     @intrinsic
     def _load(typing, memory, i):
         def codegen(context, builder, signature, args):
-            return builder.load(_address(builder, *args))
+            return builder.load(word_address(builder, *args))
 
         return types.int64(types.int64, types.int64), codegen
 
     @intrinsic
     def _store(typing, memory, i, value):
         def codegen(context, builder, signature, args):
-            builder.store(args[2], _address(builder, *args[:2]))
+            builder.store(args[2], word_address(builder, *args[:2]))
             return context.get_dummy_value()
 
         return types.void(types.int64, types.int64, types.int64), codegen
@@ -92,7 +92,7 @@ if HAVE_NUMBA:
     def _prefetch(typing, memory, i):
         def codegen(context, builder, signature, args):
             int32 = ir.IntType(32)
-            pointer = builder.bitcast(_address(builder, *args), ir.IntType(8).as_pointer())
+            pointer = builder.bitcast(word_address(builder, *args), ir.IntType(8).as_pointer())
             kind = ir.FunctionType(ir.VoidType(), [pointer.type, int32, int32, int32])
             function = builder.module.declare_intrinsic("llvm.prefetch", [pointer.type], kind)
             read, keep, data = (ir.Constant(int32, n) for n in (0, 3, 1))

@@ -119,9 +119,9 @@ def _completing(stones, step, inarow):
         two_above = above & (above >> step)
         three = (two_below & (stones << (3 * step))) | (two_above & (stones >> (3 * step)))
         return three | (two_below & above) | (below & two_above)
-    cells = 0
+    cells = stones ^ stones
     for before in range(inarow):
-        run = -1
+        run = ~(stones ^ stones)
         for k in range(1, before + 1):
             run &= stones << (k * step)
         for k in range(1, inarow - before):
