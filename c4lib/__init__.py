@@ -1,18 +1,22 @@
 """A laboratory for Connect Four: bitboards, search and learning, small enough for a reader's head.
 
-The public face: `Position`, a friendly immutable position, and `make_agent`, an agent by its name. They are loaded
-at first use, so that `import c4lib` and the command line start at once.
+The public face: `Position`, a friendly immutable position; `solve` and `solve_many`, exact scores; `make_agent`, an
+agent by its name. They are loaded at first use, so that `import c4lib` and the command line start at once.
 """
 
-__all__ = ["Position", "make_agent"]
+from importlib import import_module
+
+HOMES = {
+    "Position": ".games.position",
+    "make_agent": ".agents",
+    "solve": ".search.solver",
+    "solve_many": ".search.solver",
+}  # where each public name lives
+__all__ = ["Position", "make_agent", "solve", "solve_many"]
 
 
 def __getattr__(name):
-    if name == "Position":
-        from .games.position import Position as found
-    elif name == "make_agent":
-        from .agents import make_agent as found
-    else:
+    if name not in HOMES:
         raise AttributeError(f"module 'c4lib' has no attribute {name!r}")
-    globals()[name] = found
+    found = globals()[name] = getattr(import_module(HOMES[name], __name__), name)
     return found

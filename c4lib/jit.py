@@ -153,11 +153,12 @@ if HAVE_NUMBA:
 # --- memory ---------------------------------------------------------------------------------------------------------
 
 
-def memory_block(words, compiled):
+def memory_block(words, compiled, zeroed=True):
     """Memory of zeros for a kernel that is compiled, or interpreted: `(block, handle)`.
 
     The block is read from Python and must be kept; the handle is what the kernel takes. A compiled kernel's block
-    begins at a cache line, and all of its pages have been touched, which the system may take its time for.
+    begins at a cache line, and all of its pages have been touched, which the system may take its time for; with
+    `zeroed=False` it holds anything, and its pages cost nothing until they are used.
     """
     if not (compiled and HAVE_NUMBA):
         block = [0] * words
@@ -165,7 +166,8 @@ def memory_block(words, compiled):
     block = np.empty(words + 7, np.int64)
     skip = -block.ctypes.data // 8 % 8
     block = block[skip : skip + words]
-    block.fill(0)
+    if zeroed:
+        block.fill(0)
     return block, block.ctypes.data
 
 

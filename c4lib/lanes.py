@@ -138,9 +138,7 @@ if HAVE_NUMBA:
             result = a if isinstance(a, LanesType) else b
 
             def codegen(context, builder, signature, args):
-                a, b = (
-                    _vector(context, builder, *pair, result) for pair in zip(signature.args, args, strict=True)
-                )
+                a, b = (_vector(context, builder, *pair, result) for pair in zip(signature.args, args, strict=True))
                 return getattr(builder, name)(a, b)
 
             return result(a, b), codegen

@@ -1,395 +1,350 @@
-"""The exact solver: a null-window negamax over bitboards that looks at all moves of a position at once.
+"""Exact scores: `Solver`, and `solve` and `solve_many` for those who want no more than an answer.
 
-Scores are exact and for the side to move: +n if it wins, n counting its stones still in hand when it does (on the
-usual board, +1 with its very last stone, +18 with its fourth), -n if it loses so, 0 for a draw.
-
-How it works, in the order of what each step gains:
-
-* the question put to the tree is only ever "is the score more than `alpha`?"; a bisection asks it a few times;
-* moves that lose at once are never searched: a threat must be met, the cell below a threat is not for us;
-* all children are made in the lanes of one vector, their winning cells serving both to order them and as their own
-  children's threats; a child without a safe move is a win found before any recursion;
-* moves are tried in order of the winning cells they create, counting none that a winning cell of the enemy lies
-  directly below; then those that force no reply; then by the lines they pair up in, and from the centre outwards;
-* one word an entry in the transposition table, fetched ahead of time; the table begins small and grows with the
-  search, so that short searches stay in the cache, and a cold start costs nothing;
-* a child's entry may already answer the question;
-* where every column is filled evenly, the opponent can answer each stone with the one above it (claimeven): if that
-  leaves the side to move without a line, it does not win.
-
-Sources: null windows and the safe-move mask, Pascal Pons' tutorial; enhanced transposition cutoffs, Plaat et al.
-(1996); claimeven, Victor Allis' thesis (1988); the search of children that other threads are not busy with, simplified
-ABDADA (Jean-Christophe Weill 1996, Tom Kerrigan).
+A score is for the side to move: +n if it wins, n counting its stones still in hand when it does, 0 for a draw, -n if
+it is beaten so. On the usual board +1 is a win with the very last stone, +18 one with the fourth. A finished game has
+a score too. The search itself is in `nullwindow`.
 """
 
-import threading
-from collections.abc import Iterable, Mapping
+import time
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
 
 import numpy as np
 
-from ..games.connect4 import (  # the first five are constants of the kernels
-    BOARD,
-    BOTTOM,
-    COLUMNS,
-    INAROW,
-    ROWS,
-    STANDARD,
-    Geometry,
-    column_cells,
-    has_line,
-    key,
-    playable,
-    winning_cells,
-)
-from ..jit import HAVE_NUMBA, build, clock, inline, kernel, load, memory_block, popcount, prefetch, store
-from ..lanes import highest, lanes, load_lanes, nonzero, store_lanes, where
+from ..games.connect4 import STANDARD, Geometry, column_cells, has_line, key, playable
+from ..jit import HAVE_NUMBA, build, clock, memory_block
+from . import nullwindow as kernels
 
-# Weights of the order of moves, all multiples of 64 so that the column's number fits below.
-WINNING_CELL = 1 << 16  # each winning cell, but for those directly above one of the opponent's
-NONFORCING = 1 << 15  # a move after which the opponent is free to choose
-PAIRED = 40 << 6  # each open line of four where the stone joins a single other one
-CENTRAL = 64 << 6  # each column nearer to the centre
-COLUMN = 63  # the bits of the column's number
-
-CHILD_CUTOFF_PLIES = 18  # the children's entries are looked up with more than this to play
-TABLELESS_PLIES = 9  # this near to a full board a search is faster than a look at the table
-CLAIMEVEN = 1  # switches, for measuring what a technique is worth
-ORDERED = 1
-THREADED = 0  # 1 in the instances that share their table
-
-# The search's memory: one block of words. Counters and settings, then an area of lanes for each number of stones.
-NODES, STORES = 0, 1
-NODE_LIMIT, DEADLINE, STOP = 2, 3, 4  # nodes; nanoseconds; set to 1 by another thread
-BITS, MOST_BITS = 5, 6  # the table has 2^BITS entries, and may grow to 2^MOST_BITS
-LOWER, UPPER = 7, 8  # what `settle` knows of the score
-BUSY = 9  # address of the words that name the positions which threads are busy with
-AREAS = 32
-CHECK_MASK = 1023  # clock and limits are looked at whenever nodes & CHECK_MASK == 0
-ABORT = 1 << 20  # stands for a score where a limit was hit
-FOREVER = (1 << 62) - 1
-
-# A table entry, from the low bits up: best column, upper bound, lower bound, the rest of the hashed key plus one.
-MOVE_BITS, SCORE_BITS = 5, 6
-UPPER_SHIFT, LOWER_SHIFT, TAG_SHIFT = MOVE_BITS, MOVE_BITS + SCORE_BITS, MOVE_BITS + 2 * SCORE_BITS
-MOVE_MASK, SCORE_MASK = (1 << MOVE_BITS) - 1, (1 << SCORE_BITS) - 1
-SCORE_ZERO = 32  # stands for 0 in an entry: scores reach from -31 to 31
-TAG_BITS = 45
-BUSY_MASK = (1 << 10) - 1  # one less than the number of those words
-SHARED_PLIES = 20  # threads look out for each other with more than this to play
+BATCH_SECONDS = 0.1  # about as long runs the compiled loop of `solve_many` before the progress bar moves
+MOST_TABLE_BITS = 32
 
 
-def solver_constants(geometry: Geometry) -> dict:
-    """Constants of the kernels for a board, beside its own."""
-    columns, rows, _ = geometry
-    count = next(count for count in (8, 16, 32) if columns <= count)
-    key_bits = columns * geometry.height
-    cells = tuple(column_cells(column, rows) for column in range(columns))
-    centrality = [min(column, columns - 1 - column) for column in range(columns)]
-    odd = sum(geometry.bottom << row for row in range(0, rows, 2))
-    return dict(
-        CELLS=columns * rows,
-        LANES=count,
-        COLUMN_LANES=cells + (0,) * (count - columns),
-        PREFERENCE=tuple(CENTRAL * near + column for column, near in enumerate(centrality)) + (0,) * (count - columns),
-        ODD=odd & geometry.board,
-        EVEN=geometry.board & ~odd,
-        KEY_BITS=key_bits,
-        KEY_MASK=(1 << key_bits) - 1,
-        START_BITS=max(8, key_bits - TAG_BITS),
-        STRIDE=5 * count,
-    )
+@dataclass(frozen=True)
+class Solution:
+    """What is known of a position's score, for the side to move: `lower <= score <= upper`."""
+
+    lower: int
+    upper: int
+    nodes: int  # positions visited to find out
+    seconds: float
+
+    @property
+    def score(self) -> int | None:
+        """The exact score, or None where a limit came first."""
+        return self.lower if self.lower == self.upper else None
+
+    @property
+    def outcome(self) -> int | None:
+        """+1 for a win, 0 for a draw, -1 for a loss; None where the bounds leave that open."""
+        low, high = np.sign(self.lower), np.sign(self.upper)
+        return int(low) if low == high else None
 
 
-_STANDARD = solver_constants(STANDARD)
-CELLS, LANES, COLUMN_LANES, PREFERENCE, ODD, EVEN, KEY_BITS, KEY_MASK, START_BITS, STRIDE = _STANDARD.values()
-MULTIPLIER = 0x1E3779B97F4A7C15  # odd, from the golden ratio: times it, keys map one to one onto well-mixed ones
+@dataclass(frozen=True)
+class Analysis:
+    """A position, move by move. Scores are for the side to move in it."""
+
+    columns: tuple[Solution | None, ...]  # after each column's move; None where it is full, or the game over
+    principal_variation: tuple[int, ...]  # columns of a best line, to the end of the game or as far as time allowed
+    solution: Solution  # of the position itself; nodes and seconds are those of the whole analysis
+
+    @property
+    def score(self) -> int | None:
+        """The exact score of the position, or None where a limit came first."""
+        return self.solution.score
+
+    @property
+    def best_moves(self) -> tuple[int, ...]:
+        """The columns proven to be best, from the left: all of them where there was no limit."""
+        known = [(i, move) for i, move in enumerate(self.columns) if move]
+        best = max((move.upper for _, move in known), default=0)
+        return tuple(i for i, move in known if move.lower == best)
 
 
-@inline
-def hash_of(position_key):
-    """The key, mixed: another number of KEY_BITS bits, also unique. Lanes or an integer."""
-    return (position_key * MULTIPLIER) & KEY_MASK
+class Solver:
+    """A solver with its transposition table, which is kept from call to call.
 
+    Positions are given as `Position` objects, as strings of 1-based digits ("4453"), or as pairs of bitboards
+    `(own, opp)`. All methods raise ValueError for another board's position, or one that no game leads to.
 
-@inline
-def slot_of(hashed, bits):
-    """Where in a table of 2^bits entries a hashed key belongs: its high bits. Lanes or an integer."""
-    return hashed >> (KEY_BITS - bits)
+    Args:
+        geometry: the board; it must fit 64 bits.
+        table_bits: the table grows up to 2^table_bits entries of 8 bytes.
+        threads: how many search at once, on one table. One thread's answers are everyone's.
+        compiled: compile the kernels where that is possible; else interpret them, some hundred times slower.
+        switches: constants of `nullwindow` to replace, to measure what a technique is worth.
 
-
-@inline
-def tag_of(hashed):
-    """What an entry holds of the key: all but the bits that its slot tells in the smallest table, plus one, so that
-    no entry in use is 0 (the empty board's key is)."""
-    return (hashed & ((1 << (KEY_BITS - START_BITS)) - 1)) + 1
-
-
-@kernel
-def grow(memory, table):
-    """Double the table. An entry of slot s moves to slot 2s or 2s + 1, so this works in place, from the top down."""
-    bits = load(memory, BITS)
-    slot = 1 << bits
-    while slot > 0:
-        slot -= 1
-        entry = load(table, slot)
-        if entry != 0:
-            store(table, slot, 0)
-            high = slot >> (bits - START_BITS)
-            hashed = (high << (KEY_BITS - START_BITS)) | ((entry >> TAG_SHIFT) - 1)
-            store(table, slot_of(hashed, bits + 1), entry)
-    store(memory, BITS, bits + 1)
-    return 0
-
-
-@kernel
-def clear(memory, table):
-    """Empty the table, which costs as much as was used of it, and shrink it to its smallest size."""
-    size = 1 << load(memory, BITS)
-    for slot in range(size):
-        store(table, slot, 0)
-    store(memory, BITS, START_BITS)
-    store(memory, STORES, 0)
-    return 0
-
-
-@inline
-def children(own, opp, threats, moves, mask, stones, memory, table):
-    """Look at all moves at once; returns the bits of the columns that leave the opponent without a safe move.
-
-    Writes to memory, a lane a column: at `area` the winning cells that the mover then has, next the opponent's safe
-    moves, next the priority in the order of moves (-1 where there is none), last the child's hashed key.
+    Raises:
+        ValueError: a board that does not fit, or a number out of its range.
     """
-    area = AREAS + stones * STRIDE
-    move = lanes(COLUMN_LANES) & moves
-    after = move | mask
-    store_lanes(memory, area + 3 * LANES, hash_of(after + opp))
-    if stones < CELLS - TABLELESS_PLIES:
-        bits = load(memory, BITS)
-        for column in range(COLUMNS):
-            prefetch(table, slot_of(load(memory, area + 3 * LANES + column), bits))
-    wins = winning_cells(move | own, after, BOARD, ROWS, INAROW)
-    replies = (after + BOTTOM) & BOARD
-    forced = replies & wins
-    safe = where(forced & (forced - 1), 0, where(forced, forced, replies) & ~(wins >> 1))
-    priority = lanes(PREFERENCE)
-    if ORDERED:
-        priority = priority + popcount(wins & ~(threats << 1)) * WINNING_CELL + where(forced, 0, NONFORCING)
-        if INAROW == 4:
-            priority = priority + paired(own, opp, move) * PAIRED
-    store_lanes(memory, area, wins)
-    store_lanes(memory, area + LANES, safe)
-    store_lanes(memory, area + 2 * LANES, where(move, priority, -1))
-    return nonzero(move) & ~nonzero(safe)
 
-
-@inline
-def paired(own, opp, move):
-    """How many lines of four, free of the opponent, hold the move and exactly one stone of ours. By lanes."""
-    free = BOARD & ~opp
-    count = move ^ move
-    for step in (1, ROWS, ROWS + 1, ROWS + 2):
-        opened = free & (free >> step)
-        opened &= opened >> (2 * step)
-        one, two = own ^ (own >> step), own & (own >> step)  # stones of a pair of cells: exactly one, two
-        single = opened & (one ^ (one >> (2 * step))) & ~(two | (two >> (2 * step)))
-        start = move | (move >> step)
-        start |= start >> (2 * step)
-        count += popcount(start & single)
-    return count
-
-
-@kernel
-def negamax(own, opp, threats, moves, alpha, memory, table):
-    """Is the score more than `alpha`? A result > alpha is a lower bound of the score, another an upper bound.
-
-    `threats` are the winning cells of the side that is not to move, `moves` the safe ones of the side that is: it
-    must have one, and no immediate win. ABORT means that a limit was hit; nothing of that has entered the table.
-    """
-    nodes = load(memory, NODES) + 1
-    store(memory, NODES, nodes)
-    if nodes & CHECK_MASK == 0 and (
-        nodes >= load(memory, NODE_LIMIT) or clock() >= load(memory, DEADLINE) or load(memory, STOP) != 0
+    def __init__(
+        self,
+        geometry: Geometry = STANDARD,
+        *,
+        table_bits: int = 24,
+        threads: int = 1,
+        compiled: bool = True,
+        **switches: int,
     ):
-        return ABORT
-    mask = own | opp
-    stones = popcount(mask)
-    if stones >= CELLS - 2:
-        return 0
-    lower = -((CELLS - 2 - stones) // 2)  # beaten by the opponent's next stone but one
-    if alpha < lower:
-        return lower
-    upper = (CELLS - 1 - stones) // 2  # winning with our next stone but one
-    if alpha >= upper:
-        return upper
+        geometry = Geometry(*geometry).checked()
+        if not geometry.fits_64_bits:
+            raise ValueError(f"the solver's boards fit 64 bits; {geometry.columns} x {geometry.rows} does not")
+        constants = kernels.solver_constants(geometry)
+        if not constants["START_BITS"] <= table_bits <= MOST_TABLE_BITS:
+            allowed = f"from {constants['START_BITS']} to {MOST_TABLE_BITS}"
+            raise ValueError(f"table_bits must be {allowed} on this board, not {table_bits}")
+        self.geometry = geometry
+        self.compiled = compiled and HAVE_NUMBA
+        if threads < 1 or (threads > 1 and not self.compiled):
+            raise ValueError(f"threads must be at least 1, and exactly 1 where nothing is compiled, not {threads}")
+        self.threads = threads
+        self.table_bits = table_bits
+        self.highest_score = (constants["CELLS"] + 1) // 2
+        constants |= geometry.constants | dict(THREADED=int(threads > 1)) | switches
+        self._settle_each = build(kernels.settle_each, self.compiled, **constants)
+        self._settle, self._clear = (self._settle_each.namespace[name] for name in ("settle", "clear"))
+        words = kernels.AREAS + constants["CELLS"] * constants["STRIDE"]
+        self._blocks = [memory_block(words, self.compiled) for _ in range(threads)]
+        self._busy = memory_block(kernels.BUSY_MASK + 1, self.compiled)
+        self._table, self._table_handle = memory_block(1 << table_bits, self.compiled, zeroed=False)
+        for memory, _ in self._blocks:
+            memory[kernels.MOST_BITS] = table_bits
+            memory[kernels.NODE_LIMIT] = memory[kernels.DEADLINE] = kernels.FOREVER
+            if threads > 1:
+                memory[kernels.BUSY] = self._busy[1]
+        self.clear()
 
-    if CLAIMEVEN and ROWS % 2 == 0 and alpha >= -1 and (mask + BOTTOM) & EVEN == 0:
-        empty = BOARD & ~mask
-        if not has_line(own | (empty & ODD), ROWS, INAROW):
-            known = -1 if has_line(opp | (empty & EVEN), ROWS, INAROW) else 0
-            if known <= alpha:
-                return known
+    # --- questions ----------------------------------------------------------------------------------------------
 
-    area = AREAS + stones * STRIDE
-    if children(own, opp, threats, moves, mask, stones, memory, table) != 0:
-        return upper
-    upper = (CELLS - 3 - stones) // 2  # that would have been the last chance for a win so soon
-    if alpha >= upper:
-        return upper
-    use_table = stones <= CELLS - TABLELESS_PLIES
-    hashed = hash_of(key(own, opp))
-    best_column = MOVE_MASK
-    if use_table:
-        entry = load(table, slot_of(hashed, load(memory, BITS)))
-        if entry >> TAG_SHIFT == tag_of(hashed):
-            known = ((entry >> LOWER_SHIFT) & SCORE_MASK) - SCORE_ZERO
-            if known > alpha:
-                return known
-            lower = max(lower, known)
-            known = ((entry >> UPPER_SHIFT) & SCORE_MASK) - SCORE_ZERO
-            if known <= alpha:
-                return known
-            upper = min(upper, known)
-            best_column = entry & MOVE_MASK
-    if stones < CELLS - CHILD_CUTOFF_PLIES:
-        bits = load(memory, BITS)
-        for column in range(COLUMNS):
-            if load(memory, area + 2 * LANES + column) >= 0:
-                child = load(memory, area + 3 * LANES + column)
-                entry = load(table, slot_of(child, bits))
-                if entry >> TAG_SHIFT == tag_of(child):
-                    known = SCORE_ZERO - ((entry >> UPPER_SHIFT) & SCORE_MASK)
-                    if known > alpha:
-                        return known
+    def solve(
+        self,
+        position: Any,
+        *,
+        nodes: int | None = None,
+        seconds: float | None = None,
+        outcome_only: bool = False,
+    ) -> Solution:
+        """The score of a position, or bounds of it where a limit came first.
 
-    best = lower
-    sharing = THREADED != 0 and stones < CELLS - SHARED_PLIES
-    tried, deferred = False, False
-    while True:
-        priority = highest(load_lanes(memory, area + 2 * LANES, LANES))
-        if priority < 0:
-            if not deferred:
-                break
-            store_lanes(memory, area + 2 * LANES, load_lanes(memory, area + 4 * LANES, LANES))
-            sharing, deferred = False, False
-            continue
-        column = priority & COLUMN
-        store(memory, area + 2 * LANES + column, -1)
-        if sharing:
-            child = load(memory, area + 3 * LANES + column)
-            if tried and load(load(memory, BUSY), child & BUSY_MASK) == child:  # another thread is at it: come back
-                if not deferred:
-                    store_lanes(memory, area + 4 * LANES, load_lanes(memory, area, LANES) | -1)
-                store(memory, area + 4 * LANES + column, priority)
-                deferred = True
-                continue
-            store(load(memory, BUSY), child & BUSY_MASK, child)
-        tried = True
-        move = moves & column_cells(column, ROWS)
-        wins = load(memory, area + column)
-        safe = load(memory, area + LANES + column)
-        score = negamax(opp, own | move, wins, safe, -alpha - 1, memory, table)
-        if score == ABORT:
-            return ABORT
-        if sharing and load(load(memory, BUSY), child & BUSY_MASK) == child:
-            store(load(memory, BUSY), child & BUSY_MASK, 0)
-        if -score > best:
-            best = -score
-            if best > alpha:
-                best_column = column
-                break
+        Args:
+            position: the position.
+            nodes, seconds: limits, kept to within a thousand nodes.
+            outcome_only: find out whether it is won, drawn or lost, and not how soon.
+        """
+        boards = self._boards(position)
+        self._limit(nodes, seconds)
+        if not outcome_only:
+            return self._solve(*boards)
+        found = self._solve(*boards, -1, 1)
+        ends = {-1: -self.highest_score, 1: self.highest_score}  # all that is known beyond a draw
+        return replace(found, lower=ends.get(found.lower, 0) if found.lower < 1 else 1,
+                       upper=ends.get(found.upper, 0) if found.upper > -1 else -1)  # fmt: skip
 
-    if use_table:
-        if best > alpha:
-            lower = best
+    def solve_many(self, positions: Iterable[Any], *, cold: bool = False) -> np.ndarray:
+        """The exact scores of many positions: int8, in their order; a progress bar tells how far it is.
+
+        Args:
+            positions: the positions.
+            cold: clear the table before each, so that none helps another.
+        """
+        return self.measure(positions, cold=cold)[0]
+
+    def measure(self, positions: Iterable[Any], *, cold: bool = True) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Exact scores (int8) of many positions, with the nodes (int64) and the seconds (float64) that each took.
+
+        The loop over the positions is compiled. It runs in one thread.
+        """
+        from ..progress import bar  # not where only the standard library and numpy are at hand
+
+        boards = [self._boards(position) for position in positions]
+        given, given_handle = memory_block(2 * len(boards), self.compiled)
+        found, found_handle = memory_block(3 * len(boards), self.compiled)
+        for i, pair in enumerate(boards):
+            given[2 * i], given[2 * i + 1] = pair
+        self._limit()
+        memory = self._blocks[0][1]
+        done, batch = 0, 1
+        highest = self.highest_score
+        with bar(total=len(boards), unit="position") as progress:
+            while done < len(boards):
+                until = min(done + batch, len(boards))
+                start = time.perf_counter()
+                self._settle_each(
+                    done, until, int(cold), -highest, highest, given_handle, found_handle, memory, self._table_handle
+                )
+                batch = batch * 2 if time.perf_counter() - start < BATCH_SECONDS else max(batch // 2, 1)
+                progress.update(until - done)
+                done = until
+        found = np.array(found, np.int64).reshape(-1, 3)
+        return found[:, 0].astype(np.int8), found[:, 1], found[:, 2] / 1e9
+
+    def analyse(self, position: Any, *, nodes: int | None = None, seconds: float | None = None) -> Analysis:
+        """The score of every column, the best moves, and a best line; the limits are for all of it."""
+        start, before = clock(), self.nodes
+        own, opp = self._boards(position)
+        self._limit(nodes, seconds)
+        columns: list[Solution | None] = [None] * self.geometry.columns
+        whole = self._solve(own, opp)
+        lower, upper = whole.lower, whole.upper
+        for column, child in self._children(own, opp):
+            answer = self._solve(*child, -upper)  # no child is worse for its mover than that
+            columns[column] = Solution(-answer.upper, -answer.lower, answer.nodes, answer.seconds)
+        known = [move for move in columns if move]
+        if known:  # a limit may have cut the position short, and not its children
+            lower = max(lower, *(move.lower for move in known))
+            upper = min(upper, max(move.upper for move in known))
+        line = self._line(own, opp, lower) if lower == upper else ()
+        return Analysis(tuple(columns), line, Solution(lower, upper, self.nodes - before, (clock() - start) / 1e9))
+
+    def best_move(
+        self, position: Any, *, nodes: int | None = None, seconds: float | None = None
+    ) -> tuple[int | None, Solution]:
+        """A best column, None where the game is over or a limit came first; and what is known of the position.
+
+        It wins as soon, or resists as long, as any.
+        """
+        own, opp = self._boards(position)
+        self._limit(nodes, seconds)
+        solution = self._solve(own, opp)
+        return None if solution.score is None else self._best_move(own, opp, solution.score), solution
+
+    # --- state --------------------------------------------------------------------------------------------------
+
+    @property
+    def nodes(self) -> int:
+        """Positions visited since the solver was made or cleared."""
+        return sum(int(memory[kernels.NODES]) for memory, _ in self._blocks)
+
+    def clear(self) -> None:
+        """Forget everything."""
+        for memory, handle in self._blocks:
+            memory[kernels.NODES] = 0
+            self._clear(handle, self._table_handle)
+            if self.threads > 1:  # a table that several write to does not grow
+                memory[kernels.BITS] = self.table_bits
+        if self.threads > 1:
+            self._table[:] = 0
+
+    # --- the workshop -------------------------------------------------------------------------------------------
+
+    def _boards(self, position: Any) -> tuple[int, int]:
+        """The bitboards of a position, which must be one of this board."""
+        if isinstance(position, tuple) and len(position) == 2:
+            own, opp = position
+            if own & opp or (own | opp) & ~self.geometry.board:
+                raise ValueError(f"stones overlap or lie outside the board of {'{} x {}'.format(*self.geometry)}")
+            if has_line(own, self.geometry.rows, self.geometry.inarow):
+                raise ValueError("the side to move has a line already")
+            return own, opp
+        if isinstance(position, str):
+            from ..games.position import Position
+
+            position = Position.from_moves(position, *self.geometry)
+        if position.geometry != self.geometry:
+            raise ValueError(f"a position on {position.geometry} for a solver of {self.geometry}")
+        return position.boards
+
+    def _limit(self, nodes=None, seconds=None):
+        """Tell the kernels how far they may go from here on, in all."""
+        if nodes is not None and nodes < 0:
+            raise ValueError(f"nodes must not be negative, nor {nodes}")
+        if seconds is not None and not seconds >= 0:
+            raise ValueError(f"seconds must not be negative, nor {seconds}")
+        deadline = kernels.FOREVER if seconds is None else clock() + int(min(seconds, 1e9) * 1e9)
+        for memory, _ in self._blocks:
+            more = kernels.FOREVER // 2 if nodes is None else nodes // self.threads
+            memory[kernels.NODE_LIMIT] = int(memory[kernels.NODES]) + more
+            memory[kernels.DEADLINE] = deadline
+
+    def _solve(self, own, opp, low=None, high=None) -> Solution:
+        """The score, or bounds of it, as if it were `low` where it is less, and `high` where it is more."""
+        start, before = clock(), self.nodes
+        low = -self.highest_score if low is None else low
+        high = self.highest_score if high is None else high
+        if self.threads == 1:
+            self._settle(own, opp, low, high, self._blocks[0][1], self._table_handle)
         else:
-            upper = best
-        stores = load(memory, STORES) + 1
-        store(memory, STORES, stores)
-        bits = load(memory, BITS)
-        if 2 * stores > 1 << bits and bits < load(memory, MOST_BITS):
-            grow(memory, table)
-            bits += 1
-        entry = (tag_of(hashed) << SCORE_BITS | (lower + SCORE_ZERO)) << SCORE_BITS | (upper + SCORE_ZERO)
-        store(table, slot_of(hashed, bits), entry << MOVE_BITS | best_column)
-    return best
+            self._settle_together(own, opp, low, high)
+        memories = [memory for memory, _ in self._blocks]
+        lower = max(int(memory[kernels.LOWER]) for memory in memories)
+        upper = min(int(memory[kernels.UPPER]) for memory in memories)
+        return Solution(lower, upper, self.nodes - before, (clock() - start) / 1e9)
+
+    def _settle_together(self, own, opp, low, high):
+        """Every thread settles the position; the first to finish stops the others."""
+        self._busy[0][:] = 0
+        for memory, _ in self._blocks:
+            memory[kernels.STOP] = 0
+            memory[kernels.LOWER], memory[kernels.UPPER] = low, high
+
+        def settle(block):
+            if self._settle(own, opp, low, high, block[1], self._table_handle) != kernels.ABORT:
+                for memory, _ in self._blocks:
+                    memory[kernels.STOP] = 1
+
+        with ThreadPoolExecutor(self.threads) as pool:
+            list(pool.map(settle, self._blocks))
+
+    def _is_over(self, own, opp):
+        return own | opp == self.geometry.board or has_line(opp, self.geometry.rows, self.geometry.inarow)
+
+    def _children(self, own, opp):
+        """The columns that can be played, those that the table remembers as best first, with their positions."""
+        if self._is_over(own, opp):
+            return
+        g = self.geometry
+        moves = playable(own | opp, g.bottom, g.board)
+        remembered = self._remembered_column(own, opp)
+        columns = sorted(range(g.columns), key=lambda column: (column != remembered, abs(2 * column - g.columns + 1)))
+        for column in columns:
+            if move := moves & column_cells(column, g.rows):
+                yield column, (opp, own | move)
+
+    def _remembered_column(self, own, opp):
+        """The column that the table holds for a position, or one that no board has."""
+        names = self._settle.namespace
+        hashed = names["hash_of"](key(own, opp))
+        entry = int(self._table[names["slot_of"](hashed, int(self._blocks[0][0][kernels.BITS]))])
+        found = entry >> kernels.TAG_SHIFT == names["tag_of"](hashed)
+        return entry & kernels.MOVE_MASK if found else kernels.MOVE_MASK
+
+    def _best_move(self, own, opp, score):
+        """The first column found to keep a known score; None where there is none or a limit came first."""
+        for column, child in self._children(own, opp):
+            if self._solve(*child, -score, -score + 1).upper == -score:
+                return column
+        return None
+
+    def _line(self, own, opp, score):
+        """A line of best moves from a position of known score, as far as the limits allow."""
+        line = []
+        while (column := self._best_move(own, opp, score)) is not None:
+            line.append(column)
+            cell = playable(own | opp, self.geometry.bottom, self.geometry.board)
+            own, opp, score = opp, own | cell & column_cells(column, self.geometry.rows), -score
+        return tuple(line)
 
 
-@kernel
-def settle(own, opp, low, high, memory, table):
-    """The score of a position, taken as `low` if it is less and as `high` if it is more. Any position will do.
-
-    While it searches, memory[LOWER] and memory[UPPER] bound that number; they still do after an ABORT.
-    """
-    mask = own | opp
-    stones = popcount(mask)
-    threats = winning_cells(opp, mask, BOARD, ROWS, INAROW)
-    moves = playable(mask, BOTTOM, BOARD)
-    forced = moves & threats
-    safe = moves & ~(threats >> 1)
-    if forced != 0:
-        safe &= forced
-    known, score = True, 0
-    if has_line(opp, ROWS, INAROW):
-        score = -((CELLS + 2 - stones) // 2)
-    elif moves & winning_cells(own, mask, BOARD, ROWS, INAROW) != 0:
-        score = (CELLS + 1 - stones) // 2
-    elif moves != 0 and (safe == 0 or forced & (forced - 1) != 0):
-        score = -((CELLS - stones) // 2)
-    else:
-        known = stones >= CELLS - 2
-    if known:
-        low = high = min(max(score, low), high)
-    else:
-        low = min(max(low, -((CELLS - 2 - stones) // 2)), high)
-        high = max(min(high, (CELLS - 1 - stones) // 2), low)
-    store(memory, LOWER, low)
-    store(memory, UPPER, high)
-    while low < high:
-        alpha = next_question(low, high)
-        score = negamax(own, opp, threats, safe, alpha, memory, table)
-        if score == ABORT:
-            return ABORT
-        if score > alpha:
-            low = min(score, high)
-            store(memory, LOWER, low)
-        else:
-            high = max(score, low)
-            store(memory, UPPER, high)
-    return low
+@cache
+def shared_solver(geometry: Geometry = STANDARD) -> Solver:
+    """The solver of this process for a board, with its warm table."""
+    return Solver(geometry)
 
 
-@inline
-def next_question(low, high):
-    """Where to split low <= score <= high: in the middle, but rather at half of an end far from 0.
-
-    Whether there is a quick win or a quick loss is answered much faster than which side of 0 the score lies.
-    """
-    middle = (low + high) // 2
-    if middle <= 0 and -(-low // 2) < middle:
-        return -(-low // 2)
-    if middle >= 0 and high // 2 > middle:
-        return high // 2
-    return middle
+def solve(position: Any, **limits: Any) -> Solution:
+    """The exact score of a position: `Solver.solve` of a solver that this process keeps for its board."""
+    return shared_solver(_geometry(position)).solve(position, **limits)
 
 
-@kernel
-def settle_each(first, last, cold, low, high, positions, results, memory, table):
-    """`settle` positions `first` to `last` - 1 of a list, each from a cleared table if `cold`; two words a position.
+def solve_many(positions: Iterable[Any]) -> np.ndarray:
+    """The exact scores of many positions on one board, int8: `Solver.solve_many` of the solver kept for it."""
+    positions = list(positions)
+    return shared_solver(_geometry(positions[0]) if positions else STANDARD).solve_many(positions)
 
-    Results are three words a position: score, nodes, nanoseconds. Returns the number of the first one that hit a
-    limit, else `last`.
-    """
-    for i in range(first, last):
-        start = clock()
-        before = load(memory, NODES)
-        if cold != 0:
-            clear(memory, table)
-        score = settle(load(positions, 2 * i), load(positions, 2 * i + 1), low, high, memory, table)
-        if score == ABORT:
-            return i
-        store(results, 3 * i, score)
-        store(results, 3 * i + 1, load(memory, NODES) - before)
-        store(results, 3 * i + 2, clock() - start)
-    return last
+
+def _geometry(position):
+    return getattr(position, "geometry", STANDARD)
