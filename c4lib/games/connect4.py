@@ -119,7 +119,7 @@ def _completing(stones, step, inarow):
         two_above = above & (above >> step)
         three = (two_below & (stones << (3 * step))) | (two_above & (stones >> (3 * step)))
         return three | (two_below & above) | (below & two_above)
-    cells = stones ^ stones
+    cells = stones ^ stones  # nothing, of the stones' own kind
     for before in range(inarow):
         run = ~(stones ^ stones)
         for k in range(1, before + 1):
@@ -155,7 +155,7 @@ def key(own, opp):
 def mirror(board, columns, rows):
     """A bitboard, or a key, with the order of its columns reversed."""
     height = rows + 1
-    image = 0
+    image = board ^ board  # nothing, of the board's own kind
     for column in range(columns):
         image |= ((board >> (column * height)) & ((1 << height) - 1)) << ((columns - 1 - column) * height)
     return image

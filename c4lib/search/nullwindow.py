@@ -30,9 +30,11 @@ from ..games.connect4 import (  # the first five are constants of the kernels
     ROWS,
     STANDARD,
     Geometry,
+    canonical_key,
     column_cells,
     has_line,
     key,
+    mirror,
     playable,
     winning_cells,
 )
@@ -47,6 +49,7 @@ CENTRAL = 64 << 6  # each column nearer to the centre
 COLUMN = 63  # the bits of the column's number
 
 CHILD_CUTOFF_PLIES = 18  # the children's entries are looked up with more than this to play
+MIRROR_STONES = 13  # with fewer stones than this, a position and its mirror image share an entry
 TABLELESS_PLIES = 9  # this near to a full board a search is faster than a look at the table
 CLAIMEVEN = 1  # switches, for measuring what a technique is worth
 ORDERED = 1
@@ -158,7 +161,11 @@ def children(own, opp, threats, moves, mask, stones, memory, table):
     area = AREAS + stones * STRIDE
     move = lanes(COLUMN_LANES) & moves
     after = move | mask
-    store_lanes(memory, area + 3 * LANES, hash_of(after + opp))
+    keys = after + opp
+    if stones + 1 < MIRROR_STONES:
+        images = mirror(keys, COLUMNS, ROWS)
+        keys = where((images - keys) >> 63, images, keys)
+    store_lanes(memory, area + 3 * LANES, hash_of(keys))
     if stones < CELLS - TABLELESS_PLIES:
         bits = load(memory, BITS)
         for column in range(COLUMNS):
@@ -232,7 +239,7 @@ def negamax(own, opp, threats, moves, alpha, memory, table):
     if alpha >= upper:
         return upper
     use_table = stones <= CELLS - TABLELESS_PLIES
-    hashed = hash_of(key(own, opp))
+    hashed = hash_of(canonical_key(own, opp, COLUMNS, ROWS) if stones < MIRROR_STONES else key(own, opp))
     best_column = MOVE_MASK
     if use_table:
         entry = load(table, slot_of(hashed, load(memory, BITS)))
