@@ -18,6 +18,7 @@ from ..games.connect4 import STANDARD, Geometry, column_cells, has_line, key, pl
 from ..jit import HAVE_NUMBA, build, clock, memory_block
 from . import nullwindow as kernels
 
+OUTCOME = -1, 1  # the window of win, draw and loss
 BATCH_SECONDS = 0.1  # about as long runs the compiled loop of `solve_many` before the progress bar moves
 MOST_TABLE_BITS = 32
 
@@ -126,23 +127,25 @@ class Solver:
         *,
         nodes: int | None = None,
         seconds: float | None = None,
-        outcome_only: bool = False,
+        window: tuple[int, int] | None = None,
     ) -> Solution:
         """The score of a position, or bounds of it where a limit came first.
 
         Args:
             position: the position.
             nodes, seconds: limits, kept to within a thousand nodes.
-            outcome_only: find out whether it is won, drawn or lost, and not how soon.
+            window: how much one wants to know: scores up to its first number are not told apart, nor are those from
+                its second on. `OUTCOME`, which is (-1, 1), asks who wins and not how soon.
         """
         boards = self._boards(position)
+        low, high = window or (-self.highest_score, self.highest_score)
+        if low >= high:
+            raise ValueError(f"a window goes from a lower to a higher score, not from {low} to {high}")
         self._limit(nodes, seconds)
-        if not outcome_only:
-            return self._solve(*boards)
-        found = self._solve(*boards, -1, 1)
-        ends = {-1: -self.highest_score, 1: self.highest_score}  # all that is known beyond a draw
-        return replace(found, lower=ends.get(found.lower, 0) if found.lower < 1 else 1,
-                       upper=ends.get(found.upper, 0) if found.upper > -1 else -1)  # fmt: skip
+        found = self._solve(*boards, low, high)
+        lower = found.lower if found.lower > low else -self.highest_score
+        upper = found.upper if found.upper < high else self.highest_score
+        return replace(found, lower=lower, upper=upper)
 
     def solve_many(self, positions: Iterable[Any], *, cold: bool = False) -> np.ndarray:
         """The exact scores of many positions: int8, in their order; a progress bar tells how far it is.
