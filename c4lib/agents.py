@@ -1,13 +1,17 @@
 """One name, one agent. An agent is any callable `(game, state) -> action`."""
 
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 
+from . import paths
 from .games.base import Game
 from .games.connect4 import Connect4
+from .search.book import Book
 from .search.minimax import Connect4MinimaxOpponent
 from .search.negamax import Engine, SearchOptions, SearchResult
+from .search.perfect import PerfectMove, PerfectPlayer
 
 Agent = Callable[[Game, np.ndarray], int]
 
@@ -42,6 +46,34 @@ class EngineAgent:
         return self.result.move
 
 
+class PerfectAgent:
+    """Plays exactly, by the opening book and the solver, keeping the solver's table from move to move.
+
+    Args:
+        seconds: wall-clock time for a move; None: whatever an exact answer takes.
+
+    Attributes:
+        result: the `PerfectMove` of the last move, None before the first.
+    """
+
+    def __init__(self, seconds: float | None = None):
+        self.seconds = seconds
+        self.result: PerfectMove | None = None
+        self._player: PerfectPlayer | None = None
+
+    def __call__(self, game: Connect4, state: np.ndarray) -> int:
+        if self._player is None or self._player.geometry != game.geometry:
+            self._player = PerfectPlayer(game.geometry, opening_book())
+        self.result = self._player.search(*game.boards(state), seconds=self.seconds)
+        return self.result.move
+
+
+@cache
+def opening_book() -> Book:
+    """The book that comes with the lab; ValueError or OSError where its file is damaged or missing."""
+    return Book.load(paths.BOOK)
+
+
 def _random(argument: str, seed: int | None) -> Agent:
     if argument:
         raise ValueError("random takes no argument")
@@ -55,13 +87,21 @@ def _minimax(argument: str, seed: int | None) -> Agent:
 
 
 def _engine(argument: str, seed: int | None) -> Agent:
+    return EngineAgent(_seconds("engine", argument))
+
+
+def _perfect(argument: str, seed: int | None) -> Agent:
+    return PerfectAgent(_seconds("perfect", argument) if argument else None)
+
+
+def _seconds(kind, argument):
     try:
         seconds = float(argument.removesuffix("s"))
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < 1e6:
-        raise ValueError(f"engine wants seconds a move, as in engine:1.5, not {argument!r}")
-    return EngineAgent(seconds)
+        raise ValueError(f"{kind} wants seconds a move, as in {kind}:1.5, not {argument!r}")
+    return seconds
 
 
 # By kind: how its name is written, and what makes it of the part after the colon.
@@ -69,6 +109,7 @@ AGENTS = {
     "random": ("random", _random),
     "minimax": ("minimax:DEPTH", _minimax),
     "engine": ("engine:SECONDS", _engine),
+    "perfect": ("perfect, or perfect:SECONDS", _perfect),
 }
 
 

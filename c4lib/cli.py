@@ -16,6 +16,31 @@ def c4(context):
 
 
 @c4.command()
+@click.argument("moves")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON; columns are counted from 0 in it.")
+@click.option("--no-book", is_flag=True, help="Do without the opening book.")
+@click.option("--stats", is_flag=True, help="Also solve the position twice from nothing: its score, and just who wins.")
+@click.option("--seconds", type=click.FloatRange(min=0), help="Stop after so long, with bounds for an answer.")
+@click.option("--threads", default=1, show_default=True, type=click.IntRange(min=1), help="On one table.")
+@click.option("--table-bits", default=24, show_default=True, help="The table grows to 2^BITS entries of 8 bytes.")
+@click.option("--columns", default=7, show_default=True, help="Size of the board.")
+@click.option("--rows", default=6, show_default=True)
+@click.option("--inarow", default=4, show_default=True)
+def solve(moves, as_json, no_book, stats, seconds, threads, table_bits, columns, rows, inarow):
+    """Solve a position: the exact score of every column, the best line.
+
+    MOVES are the columns played so far, one digit each, counted from 1: 4453, or "" for the empty board. A score
+    is for the side to move: +1 it wins with its very last stone, +2 with the one before, and so on; 0 a draw, and
+    negative where the other side wins so.
+    """
+    from .report import solve_report
+
+    board = dict(columns=columns, rows=rows, inarow=inarow)
+    solver = dict(threads=threads, table_bits=table_bits)
+    click.echo(solve_report(moves, board, solver, book=not no_book, stats=stats, seconds=seconds, as_json=as_json))
+
+
+@c4.command()
 @click.option("--profile", default="quick", show_default=True, help="Parameters to run with: quick or full.")
 @click.option("--only", multiple=True, metavar="NOTEBOOK", help="A number or name, such as 03; may be repeated.")
 @click.option("--jobs", default=1, show_default=True, type=click.IntRange(min=1), help="Notebooks to run at once.")
@@ -64,6 +89,63 @@ def check(submission, only, episodes):
     from .kaggle.check import check as passes
 
     if not passes(submission, only, episodes):
+        sys.exit(1)
+
+
+@c4.command()
+@click.argument("agent")
+@click.option("--games", default=100, show_default=True, type=click.IntRange(min=1))
+@click.option("--seed", default=0, show_default=True)
+@click.option("--processes", type=click.IntRange(min=1), help="How many games at once; by default one a core.")
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="CSV; an existing one is resumed.")
+def grade(agent, games, seed, processes, output):
+    """Play an agent against all others and grade its moves by the exact solver.
+
+    A quarter of its opponents' moves are random.
+    """
+    from .arena.accuracy import grade as run
+    from .arena.accuracy import summary
+
+    click.echo(summary(run(agent, output, games=games, seed=seed, processes=processes)).to_string())
+
+
+@c4.group()
+def book():
+    """Build the opening book, or check it."""
+
+
+@book.command()
+@click.option("--processes", type=click.IntRange(min=1), help="How many work at once; by default one a core.")
+@click.option("--journal", type=click.Path(path_type=Path), help="Resume from, and add to, this file.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Where to write it: by default data/book/.")
+def build(processes, journal, output):
+    """Build the opening book; takes minutes, and can be stopped and started again."""
+    from . import paths
+    from .search.book_builder import build_book
+
+    journal = journal or paths.BUILD / "book" / "journal.txt"
+    output = output or paths.BOOK
+    for file in (journal, output):
+        file.parent.mkdir(parents=True, exist_ok=True)
+    made = build_book(journal, processes=processes)
+    made.save(output)
+    click.echo(f"{output}: {len(made):,} positions, {output.stat().st_size:,} bytes")
+
+
+@book.command("check")
+@click.argument("file", required=False, type=click.Path(path_type=Path, exists=True, dir_okay=False))
+def check_file(file):
+    """Derive every entry of a book again from its successors."""
+    from . import paths
+    from .search.book import Book
+    from .search.book_builder import check_book
+
+    checked = Book.load(file or paths.BOOK)
+    faults = list(check_book(checked))
+    for fault in faults:
+        click.echo(fault, err=True)
+    click.echo(f"{len(checked):,} positions, {len(faults)} faults")
+    if faults:
         sys.exit(1)
 
 

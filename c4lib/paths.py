@@ -9,6 +9,7 @@ ROOT = PACKAGE.parent
 NOTEBOOKS = ROOT / "notebooks"
 PROFILES = NOTEBOOKS / "profiles"
 DATA = ROOT / "data"
+BOOK = DATA / "book" / "connect4.book"
 FIGURES = Path(os.environ.get("C4_FIGURES", ROOT / "figures"))  # elsewhere while notebooks are only compared
 BUILD = ROOT / "build"
 

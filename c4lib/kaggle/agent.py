@@ -22,13 +22,15 @@ class Player:
 
     Args:
         started: when loading for the first move began, by `time.monotonic`; None: with the call.
+        files: data files that came with the submission, base64 by name.
 
     Attributes:
         failures: exceptions that were met and survived, newest last.
     """
 
-    def __init__(self, started: float | None = None):
+    def __init__(self, started: float | None = None, files: dict[str, str] | None = None):
         self.failures: list[Exception] = []
+        self._files = files or {}
         self._started = started
         self._seats: dict[tuple, _Seat] = {}
 
@@ -60,13 +62,17 @@ class Player:
             seconds -= time.monotonic() - started
         return self._seats[seat].move(board, mark, seconds)
 
-    def _engine(self, geometry: Geometry, bank: float) -> Engine:
+    def _engine(self, geometry: Geometry, bank: float):
         if bank >= COMPILE_RESERVE:
             try:
-                return Engine(geometry, OPTIONS)
+                return self.make_engine(geometry, compiled=True)
             except Exception as failure:  # numba imports but does not compile
                 self._survive(failure)
-        return Engine(geometry, OPTIONS, compiled=False)
+        return self.make_engine(geometry, compiled=False)
+
+    def make_engine(self, geometry: Geometry, compiled: bool):
+        """What chooses the moves: an `Engine`, or what stands in for one."""
+        return Engine(geometry, OPTIONS, compiled=compiled)
 
     def _survive(self, failure: Exception) -> None:
         self.failures.append(failure)
@@ -77,7 +83,7 @@ class Player:
 class _Seat:
     """One side of one game: its engine, and the board it saw last."""
 
-    def __init__(self, engine: Engine):
+    def __init__(self, engine):
         self.engine = engine
         self.geometry = engine.geometry
         self.board = [0] * (self.geometry.columns * self.geometry.rows)

@@ -1,6 +1,7 @@
 """Writes an agent as one file for Kaggle, made of the lab's own sources as they are."""
 
 import ast
+import base64
 import hashlib
 import importlib.metadata
 import os
@@ -10,8 +11,11 @@ from pathlib import Path
 
 from .. import paths
 
-# The module whose class `Player` plays, for every agent that can be exported.
-AGENTS = {"engine": "kaggle.agent"}
+# For every agent that can be exported, the module whose class `Player` plays, and the data files that it is given.
+AGENTS: dict[str, tuple[str, tuple[Path, ...]]] = {
+    "engine": ("kaggle.agent", ()),
+    "perfect": ("kaggle.perfect", (paths.BOOK,)),
+}
 
 HEADER = """\
 # A player for Kaggle's ConnectX (https://www.kaggle.com/competitions/connectx) in one file.
@@ -21,7 +25,7 @@ HEADER = """\
 #
 # How to read it. First comes the frame, which makes modules of the sources that follow it and calls the player in the
 # last of them. Then come the sources, each in a string as it is in the lab, so that each imports only from those
-# above it:
+# above it. Data files follow, as base64.
 #
 {contents}
 #
@@ -36,11 +40,26 @@ SOURCE = """\
 SOURCES["{name}"] = r'''{text}'''
 """
 
+FILE = (
+    """\
+
+# === {name} {rule}
+
+FILES["{name}"] = """
+    + '"""'
+    + """
+{text}
+"""
+    + '"""'
+    + """
+"""
+)
+
 FOOTER = """\
 
 # === the agent {rule}
 
-play = Submission("c4lib_{digest}", SOURCES, "{entry}")
+play = Submission("c4lib_{digest}", SOURCES, "{entry}", FILES)
 
 
 def agent(observation, configuration):
@@ -72,9 +91,10 @@ def export(agent: str, output: Path) -> Path:
 
 def submission(agent: str) -> str:
     """The text of the submission of an agent."""
-    entry = AGENTS[agent]
+    entry, files = AGENTS[agent]
     sources = {name: read(name) for name in modules(entry)}
-    digest = hashlib.sha256(repr(sources).encode()).hexdigest()[:12]
+    contents = {file.name: base64.encodebytes(file.read_bytes()).decode("ascii").strip() for file in files}
+    digest = hashlib.sha256(repr((sources, contents)).encode()).hexdigest()[:12]
     header = HEADER.format(
         agent=agent,
         version=importlib.metadata.version("c4lib"),
@@ -82,8 +102,9 @@ def submission(agent: str) -> str:
         copyright=next(line for line in (paths.ROOT / "LICENSE").read_text().splitlines() if "Copyright" in line),
         contents="\n".join(_entry(name, text) for name, text in sources.items()),
     )
-    parts = [header, read("kaggle.frame"), "\nSOURCES = {}\n"]
+    parts = [header, read("kaggle.frame"), "\nSOURCES = {}\nFILES = {}\n"]
     parts += [SOURCE.format(name=name, text=text, rule="=" * (113 - len(name))) for name, text in sources.items()]
+    parts += [FILE.format(name=name, text=text, rule="=" * (113 - len(name))) for name, text in contents.items()]
     parts += [FOOTER.format(digest=digest, entry=entry, rule="=" * 104)]
     return "".join(parts)
 

@@ -21,10 +21,12 @@ class Submission:
         package: name for the package to make of the sources, in memory.
         sources: text of each module by its dotted name, each module after those it imports.
         entry: the module with the player.
+        files: data files for the player, base64 by name.
     """
 
-    def __init__(self, package, sources, entry):
+    def __init__(self, package, sources, entry, files=None):
         self._origin = package, sources, entry
+        self._files = files
         self._player = None
 
     def __call__(self, observation, configuration):
@@ -32,7 +34,7 @@ class Submission:
         try:
             if self._player is None:
                 self._player = _last_resort  # stays so where loading fails: trying again would cost time every move
-                self._player = load(*self._origin).Player(started)
+                self._player = load(*self._origin).Player(started, self._files)
             return self._player(observation, configuration)
         except Exception:
             with contextlib.suppress(Exception):

@@ -17,6 +17,7 @@ import numpy as np
 from ..games.connect4 import STANDARD, Geometry, column_cells, has_line, key, playable
 from ..jit import HAVE_NUMBA, build, clock, memory_block
 from . import nullwindow as kernels
+from .book import Book
 
 OUTCOME = -1, 1  # the window of win, draw and loss
 BATCH_SECONDS = 0.1  # about as long runs the compiled loop of `solve_many` before the progress bar moves
@@ -73,6 +74,7 @@ class Solver:
 
     Args:
         geometry: the board; it must fit 64 bits.
+        book: an opening book of that board to look into first.
         table_bits: the table grows up to 2^table_bits entries of 8 bytes.
         threads: how many search at once, on one table. One thread's answers are everyone's.
         compiled: compile the kernels where that is possible; else interpret them, some hundred times slower.
@@ -86,6 +88,7 @@ class Solver:
         self,
         geometry: Geometry = STANDARD,
         *,
+        book: Book | None = None,
         table_bits: int = 24,
         threads: int = 1,
         compiled: bool = True,
@@ -98,7 +101,10 @@ class Solver:
         if not constants["START_BITS"] <= table_bits <= MOST_TABLE_BITS:
             allowed = f"from {constants['START_BITS']} to {MOST_TABLE_BITS}"
             raise ValueError(f"table_bits must be {allowed} on this board, not {table_bits}")
+        if book and book.geometry != geometry:
+            raise ValueError(f"a book of {book.geometry} for a solver of {geometry}")
         self.geometry = geometry
+        self.book = book
         self.compiled = compiled and HAVE_NUMBA
         if threads < 1 or (threads > 1 and not self.compiled):
             raise ValueError(f"threads must be at least 1, and exactly 1 where nothing is compiled, not {threads}")
@@ -106,6 +112,8 @@ class Solver:
         self.table_bits = table_bits
         self.highest_score = (constants["CELLS"] + 1) // 2
         constants |= geometry.constants | dict(THREADED=int(threads > 1)) | switches
+        if not self.compiled:
+            constants["CHECK_MASK"] = 15  # nodes take milliseconds
         self._settle_each = build(kernels.settle_each, self.compiled, **constants)
         self._settle, self._clear = (self._settle_each.namespace[name] for name in ("settle", "clear"))
         words = kernels.AREAS + constants["CELLS"] * constants["STRIDE"]
@@ -159,7 +167,7 @@ class Solver:
     def measure(self, positions: Iterable[Any], *, cold: bool = True) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Exact scores (int8) of many positions, with the nodes (int64) and the seconds (float64) that each took.
 
-        The loop over the positions is compiled. It runs in one thread.
+        The loop over the positions is compiled. It runs in one thread, and looks into no book.
         """
         from ..progress import bar  # not where only the standard library and numpy are at hand
 
@@ -215,6 +223,14 @@ class Solver:
         solution = self._solve(own, opp)
         return None if solution.score is None else self._best_move(own, opp, solution.score), solution
 
+    def column_worth(
+        self, position: Any, score: int, *, nodes: int | None = None, seconds: float | None = None
+    ) -> int | None:
+        """A column proven to be worth at least `score`; None where there is none, or a limit came first."""
+        boards = self._boards(position)
+        self._limit(nodes, seconds)
+        return self._best_move(*boards, score)
+
     # --- state --------------------------------------------------------------------------------------------------
 
     @property
@@ -268,6 +284,9 @@ class Solver:
         start, before = clock(), self.nodes
         low = -self.highest_score if low is None else low
         high = self.highest_score if high is None else high
+        if self.book and (known := self.book.probe(own, opp)):
+            score = min(max(known[1], low), high)
+            return Solution(score, score, 0, (clock() - start) / 1e9)
         if self.threads == 1:
             self._settle(own, opp, low, high, self._blocks[0][1], self._table_handle)
         else:
@@ -316,7 +335,7 @@ class Solver:
         return entry & kernels.MOVE_MASK if found else kernels.MOVE_MASK
 
     def _best_move(self, own, opp, score):
-        """The first column found to keep a known score; None where there is none or a limit came first."""
+        """The first column found to be worth at least `score`; None where there is none, or a limit came first."""
         for column, child in self._children(own, opp):
             if self._solve(*child, -score, -score + 1).upper == -score:
                 return column
@@ -334,8 +353,10 @@ class Solver:
 
 @cache
 def shared_solver(geometry: Geometry = STANDARD) -> Solver:
-    """The solver of this process for a board, with its warm table."""
-    return Solver(geometry)
+    """The solver of this process for a board, with its warm table and, where there is one, the lab's opening book."""
+    from .. import paths  # not where only this module's own package is at hand
+
+    return Solver(geometry, book=Book.load(paths.BOOK) if geometry == STANDARD and paths.BOOK.exists() else None)
 
 
 def solve(position: Any, **limits: Any) -> Solution:

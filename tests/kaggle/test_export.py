@@ -40,7 +40,7 @@ def package(file):
 
 
 def test_unknown_agent(tmp_path):
-    with pytest.raises(ValueError, match="no agent 'minimax' to export; known are engine"):
+    with pytest.raises(ValueError, match="no agent 'minimax' to export; known are engine, perfect"):
         export("minimax", tmp_path / "submission.py")
     assert list(tmp_path.iterdir()) == []
 
@@ -174,7 +174,7 @@ GOOD = {
     "games.middle": "from ..low import three\n",
     "kaggle.agent": (
         "from ..games.middle import three\n"
-        "class Player:\n    def __init__(self, started): pass\n"
+        "class Player:\n    def __init__(self, started, files): pass\n"
         "    def __call__(self, observation, configuration): return three()\n"
     ),
 }
@@ -223,6 +223,6 @@ def test_a_closed_standard_error_is_survived(name, monkeypatch):
 
 
 def test_exportable_agents_exist():
-    for entry in exporter.AGENTS.values():
+    for entry, _ in exporter.AGENTS.values():
         assert "class Player" in exporter.read(entry)
     assert Geometry() == STANDARD
