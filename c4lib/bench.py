@@ -1,14 +1,17 @@
-"""Measures the search on this machine. Everything is timed in one run, side by side: trust the ratios."""
+"""Measures engine and solver on this machine. Everything is timed in one run, side by side: trust the ratios."""
 
 import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
+from . import bench_solver
 from .arena.match import play_match
 from .arena.openings import random_openings
 from .games.connect4 import STANDARD, Connect4
@@ -24,11 +27,57 @@ SEED = 8
 PLAIN = SearchOptions.none(alpha_beta=True, deepening=True)
 
 
-def main() -> None:
-    """Print the engine's speed, its depth in two seconds and nodes to a fixed depth; the yardstick; starting up."""
-    game, console = Connect4(), Console()
-    for table in (engine_table(game), nodes_table(), yardstick_table(game), start_table()):
-        console.print(table)
+def main(parts: Sequence[str] = (), save: Path | None = None) -> None:
+    """Measure and print, part by part.
+
+    Args:
+        parts: names in `PARTS`; none means all.
+        save: folder for the solver's numbers, as CSV files.
+
+    Raises ValueError for a part that does not exist.
+    """
+    if unknown := set(parts) - set(PARTS):
+        raise ValueError(f"no part {', '.join(sorted(unknown))} of the benchmark; there are {', '.join(PARTS)}")
+    console = Console()
+    for part in parts or PARTS:
+        for table in PARTS[part](save):
+            console.print(table)
+
+
+def engine_tables(save: Path | None) -> Iterator[Table]:
+    """The engine's speed, its depth in two seconds and nodes to a fixed depth; the yardstick; starting up."""
+    game = Connect4()
+    yield engine_table(game)
+    yield nodes_table()
+    yield yardstick_table(game)
+    yield start_table()
+
+
+def solver_tables(save: Path | None) -> Iterator[Table]:
+    """The solver on the benchmark sets, on the empty board, and with two threads."""
+    for name, title, measure in (
+        ("sets", "The solver, one core, a cold table for each position, no book", bench_solver.measure_sets),
+        ("empty_board", "The empty board from nothing", bench_solver.measure_empty_board),
+        ("threads", f"{bench_solver.THREADED} on one table", bench_solver.measure_threads),
+    ):
+        numbers = measure()
+        if save:
+            numbers.to_csv(save / f"{name}.csv", float_format="%.6g", lineterminator="\n")
+        table = empty_table(title, *numbers.columns)
+        for label, row in numbers.iterrows():
+            table.add_row(str(label), *(_readable(column, value) for column, value in row.items()))
+        yield table
+
+
+def _readable(column: str, value: float) -> str:
+    """A number of the solver's tables, with its unit."""
+    if "nodes" in column or column == "positions":
+        return f"{value:,.0f}"
+    if column in ("ratio", "speedup"):
+        return f"{value:.3f}"
+    if value >= 1:
+        return f"{value:.2f} s"
+    return f"{1e3 * value:.3f} ms" if value >= 1e-4 else f"{1e6 * value:.2f} us"
 
 
 def empty_table(title: str, *columns: str) -> Table:
@@ -138,3 +187,6 @@ def start_table() -> Table:
     table = empty_table("A new process", "seconds")
     table.add_row("to the engine's first move", f"{statistics.median(times):.1f}")
     return table
+
+
+PARTS = {"engine": engine_tables, "solver": solver_tables}

@@ -150,11 +150,16 @@ def check_file(file):
 
 
 @c4.command()
-def bench():
-    """Measure the search on this machine."""
+@click.argument("parts", nargs=-1, metavar="[engine|solver]...")
+@click.option("--save", type=click.Path(path_type=Path, exists=True, file_okay=False), help="A folder for CSV files.")
+def bench(parts, save):
+    """Measure the search on this machine; all of it takes a quarter of an hour.
+
+    The solver is compared with BitBully where that is installed: `make setup-peers`.
+    """
     from .bench import main as measure
 
-    measure()
+    measure(parts, save)
 
 
 @c4.command(hidden=True)

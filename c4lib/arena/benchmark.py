@@ -74,12 +74,12 @@ def plies_left(stones: int, score: int) -> int:
 
 def class_of(position: Position, score: int) -> str:
     """The class of a position with that score, such as "L2_R1"."""
-    return f"L{_third(position.plies - 1)}_R{_third(plies_left(position.plies, score))}"
+    return f"L{_third(position.plies)}_R{_third(plies_left(position.plies, score))}"
 
 
 def _third(plies: int) -> int:
-    """1 for the first 15 numbers from 0 on, 2 up to 28, 3 from there on."""
-    return 1 if plies < 15 else 2 if plies <= 28 else 3
+    """1 up to 14, 2 up to 28, 3 beyond."""
+    return 1 if plies <= 14 else 2 if plies <= 28 else 3
 
 
 # --- reading ------------------------------------------------------------------------------------------------------
@@ -272,8 +272,8 @@ Sets of Connect Four positions with the exact score of every column, made by thi
 * The positions of a class come from random play: a number of stones is drawn from the range of the set, each with the
   same chance, and random games are played to that length until one is not over. What is in the class is kept.
 * `real_play` comes from games of the engine against itself that begin after {fewest} to {most} random plies, with
-  {nodes:,} nodes a move and {stray:.0%} of the moves random: one position a game, any since its beginning with the same
-  chance.
+  {nodes:,} nodes a move and {stray:.0f} % of the moves random: one position a game, each since that beginning with
+  the same chance.
 * No two positions of a set are equal or mirror images, and no game is over. The rows are in random order.
 
 Columns: `moves` are the columns played since the empty board, 1 to 7; `score` is that of the position, `c0` to `c6`
@@ -315,7 +315,9 @@ def _describe(name: str, table: pd.DataFrame, seed: int, seconds: float, folder:
     lines[name] = _row(cells)
     rows = [_row(HEADER), _row(["---"] * len(HEADER)), *(lines[known] for known in SETS if known in lines)]
     opening = STONES["real_play"]
-    text = SOURCE.format(nodes=ENGINE_NODES, stray=STRAY, fewest=opening[0], most=opening[-1], table="\n".join(rows))
+    text = SOURCE.format(
+        nodes=ENGINE_NODES, stray=100 * STRAY, fewest=opening[0], most=opening[-1], table="\n".join(rows)
+    )
     _write(file, text)
 
 

@@ -1,4 +1,4 @@
-"""What each technique of the engine is worth: the same positions searched as techniques go in, and as each goes out."""
+"""What each technique is worth, of the engine and of the solver: the same positions searched as techniques go in."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -52,3 +52,29 @@ def measure(
     for own, opp in positions:
         engine.clear()
         yield engine.search(own, opp, depth=depth)
+
+
+# The solver's techniques, in the order in which they go in, with the constants of `nullwindow` that make them up.
+SOLVER_TECHNIQUES = {
+    "transposition table": ("TABLELESS_PLIES",),
+    "most winning cells first": ("WINNING_CELL",),
+    "none that the enemy undercuts": ("UNDERCUT",),
+    "moves that force nothing first": ("NONFORCING",),
+    "joined lines first": ("PAIRED",),
+    "children's entries": ("CHILD_CUTOFF_PLIES",),
+    "claimeven": ("CLAIMEVEN",),
+    "mirror images shared": ("MIRROR_STONES",),
+    "prefetch": ("PREFETCH",),
+}
+NEVER = {"TABLELESS_PLIES": 99, "CHILD_CUTOFF_PLIES": 99}  # what switches a technique off; 0 does it for the others
+
+
+def solver_ladder() -> dict[str, dict[str, int]]:
+    """Switches for a `Solver` by label: null windows and safe moves, centre first; then one technique more each."""
+    off = {name: NEVER.get(name, 0) for names in SOLVER_TECHNIQUES.values() for name in names}
+    steps = {"null windows, safe moves": dict(off)}
+    for label, names in SOLVER_TECHNIQUES.items():
+        for name in names:
+            del off[name]
+        steps[f"+ {label}"] = dict(off)
+    return steps

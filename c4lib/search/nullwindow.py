@@ -42,18 +42,21 @@ from ..jit import clock, inline, kernel, load, popcount, prefetch, store
 from ..lanes import highest, lanes, load_lanes, nonzero, store_lanes, where
 
 # Weights of the order of moves, all multiples of 64 so that the column's number fits below.
-WINNING_CELL = 1 << 16  # each winning cell, but for those directly above one of the opponent's
+WINNING_CELL = 1 << 16  # each winning cell
 NONFORCING = 1 << 15  # a move after which the opponent is free to choose
 PAIRED = 40 << 6  # each open line of four where the stone joins a single other one
 CENTRAL = 64 << 6  # each column nearer to the centre
 COLUMN = 63  # the bits of the column's number
 
-CHILD_CUTOFF_PLIES = 18  # the children's entries are looked up with more than this to play
+# Switches and limits of the techniques, all of them to be replaced to measure what they are worth.
+UNDERCUT = 1  # do not count winning cells directly above one of the opponent's
 MIRROR_STONES = 13  # with fewer stones than this, a position and its mirror image share an entry
-TABLELESS_PLIES = 9  # this near to a full board a search is faster than a look at the table
-CLAIMEVEN = 1  # switches, for measuring what a technique is worth
-ORDERED = 1
+TABLELESS_PLIES = 9  # nearer to a full board than this, a search is faster than a look at the table
+CHILD_CUTOFF_PLIES = 18  # the children's entries are looked up with more than this to play
+PREFETCH = 1  # ask for the children's entries ahead of time
+CLAIMEVEN = 1
 THREADED = 0  # 1 in the instances that share their table
+SHARED_PLIES = 20  # threads look out for each other with more than this to play
 
 # The search's memory: one block of words. Counters and settings, then an area of lanes for each number of stones.
 NODES, STORES = 0, 1
@@ -73,7 +76,6 @@ MOVE_MASK, SCORE_MASK = (1 << MOVE_BITS) - 1, (1 << SCORE_BITS) - 1
 SCORE_ZERO = 32  # stands for 0 in an entry: scores reach from -31 to 31
 TAG_BITS = 45
 BUSY_MASK = (1 << 10) - 1  # one less than the number of those words
-SHARED_PLIES = 20  # threads look out for each other with more than this to play
 
 
 def solver_constants(geometry: Geometry) -> dict:
@@ -166,7 +168,7 @@ def children(own, opp, threats, moves, mask, stones, memory, table):
         images = mirror(keys, COLUMNS, ROWS)
         keys = where((images - keys) >> 63, images, keys)
     store_lanes(memory, area + 3 * LANES, hash_of(keys))
-    if stones < CELLS - TABLELESS_PLIES:
+    if PREFETCH and stones < CELLS - TABLELESS_PLIES:
         bits = load(memory, BITS)
         for column in range(COLUMNS):
             prefetch(table, slot_of(load(memory, area + 3 * LANES + column), bits))
@@ -174,11 +176,10 @@ def children(own, opp, threats, moves, mask, stones, memory, table):
     replies = (after + BOTTOM) & BOARD
     forced = replies & wins
     safe = where(forced & (forced - 1), 0, where(forced, forced, replies) & ~(wins >> 1))
-    priority = lanes(PREFERENCE)
-    if ORDERED:
-        priority = priority + popcount(wins & ~(threats << 1)) * WINNING_CELL + where(forced, 0, NONFORCING)
-        if INAROW == 4:
-            priority = priority + paired(own, opp, move) * PAIRED
+    counted = wins & ~(threats << 1) if UNDERCUT else wins
+    priority = lanes(PREFERENCE) + popcount(counted) * WINNING_CELL + where(forced, 0, NONFORCING)
+    if PAIRED and INAROW == 4:
+        priority += paired(own, opp, move) * PAIRED
     store_lanes(memory, area, wins)
     store_lanes(memory, area + LANES, safe)
     store_lanes(memory, area + 2 * LANES, where(move, priority, -1))
