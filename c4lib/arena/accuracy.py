@@ -43,15 +43,16 @@ class GradedGame:
     slowest_later: float  # but for its first
 
 
-def move_losses(columns: Iterable[int]) -> list[int]:
-    """What each move of a game from the empty board gave away."""
+def move_losses(columns: Iterable[int], seat: int | None = None) -> list[int]:
+    """What each move of a game from the empty board gave away; with a seat (+1, -1), of that player's moves only."""
     game, solver = Connect4(), shared_solver()
     state = game.initial_state()
     losses = []
     for column in columns:
-        before = solver.solve(game.boards(state)).score
+        before, mover = state, game.current_player(state)
         state = game.apply(state, column)
-        losses.append(before + solver.solve(game.boards(state)).score)
+        if seat in (None, mover):
+            losses.append(sum(solver.solve(game.boards(position)).score for position in (before, state)))
     return losses
 
 
@@ -65,7 +66,7 @@ def play_graded(agent_name: str, number: int, opponents: tuple[str, ...], seed: 
     opponent_name = opponents[number // 2 % len(opponents)]
     seat = 1 - number % 2 * 2
     rng = np.random.default_rng([seed, number])
-    agent, opponent = _agent(agent_name, "agent"), _agent(opponent_name, "opponent")
+    agent, opponent = make_agent(agent_name, seed=number), _opponent(opponent_name)  # the agent's table is cold
     state = game.initial_state()
     moves, times, sources = [], [], ""
     while (value := game.terminal_value(state)) is None:
@@ -81,7 +82,7 @@ def play_graded(agent_name: str, number: int, opponents: tuple[str, ...], seed: 
             column = opponent(game, state)
         moves.append(column)
         state = game.apply(state, column)
-    losses = move_losses(moves)[0 if seat == 1 else 1 :: 2]
+    losses = move_losses(moves, seat)
     return GradedGame(
         number=number,
         opponent=opponent_name,
@@ -152,6 +153,6 @@ def _read(file):
 
 
 @cache
-def _agent(name, role):
-    """An agent of this process, so that its table is made once; each role has its own."""
+def _opponent(name):
+    """An opponent of this process, so that its table is made once."""
     return make_agent(name, seed=0)

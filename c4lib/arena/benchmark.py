@@ -278,7 +278,7 @@ Sets of Connect Four positions with the exact score of every column, made by thi
 
 Columns: `moves` are the columns played since the empty board, 1 to 7; `score` is that of the position, `c0` to `c6`
 are those after a move in each column, empty where it is full. Scores are for the side to move: +n where it wins with n
-of its 21 stones still in hand, -n where it is beaten so, 0 for a draw. `score` is the best of the seven.
+of its 21 stones in hand before the winning one, -n where it is beaten so, 0 for a draw. `score` is the best of them.
 
 Made by
 

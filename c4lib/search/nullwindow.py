@@ -1,7 +1,7 @@
 """The kernels of the exact solver: a null-window negamax that looks at all moves of a position at once.
 
-Scores are exact and for the side to move: +n if it wins, n counting its stones still in hand when it does (on the
-usual board, +1 with its very last stone, +18 with its fourth), -n if it loses so, 0 for a draw.
+Scores are exact and for the side to move: +n if it wins, n being its stones in hand before the winning one is dropped
+(on the usual board, +1 with its very last stone, +18 with its fourth), -n if it loses so, 0 for a draw.
 
 How it works, in the order of what each step gains:
 
@@ -15,7 +15,8 @@ How it works, in the order of what each step gains:
   search, so that short searches stay in the cache, and a cold start costs nothing;
 * a child's entry may already answer the question;
 * where every column is filled evenly, the opponent can answer each stone with the one above it (claimeven): if that
-  leaves the side to move without a line, it does not win.
+  leaves the side to move without a line, it does not win;
+* near the empty board a position and its mirror image share an entry.
 
 Sources: null windows and the safe-move mask, Pascal Pons' tutorial; enhanced transposition cutoffs, Plaat et al.
 (1996); claimeven, Victor Allis' thesis (1988); the search of children that other threads are not busy with, simplified

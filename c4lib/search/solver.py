@@ -1,8 +1,8 @@
 """Exact scores: `Solver`, and `solve` and `solve_many` for those who want no more than an answer.
 
-A score is for the side to move: +n if it wins, n counting its stones still in hand when it does, 0 for a draw, -n if
-it is beaten so. On the usual board +1 is a win with the very last stone, +18 one with the fourth. A finished game has
-a score too. The search itself is in `nullwindow`.
+A score is for the side to move: +n if it wins, n being its stones in hand before the winning one is dropped; 0 for a
+draw; -n if it is beaten so. On the usual board +1 is a win with the very last stone, +18 one with the fourth. A
+finished game has a score too. The search itself is in `nullwindow`.
 """
 
 import time
