@@ -61,7 +61,7 @@ def reproduce(profile, only, jobs, figures_only, in_place):
 
 
 @c4.command()
-@click.option("--agent", default="engine", show_default=True, help="The agent to export.")
+@click.option("--agent", default="perfect", show_default=True, help="The agent to export: perfect or engine.")
 @click.option("-o", "--output", default="submission.py", show_default=True, type=click.Path(path_type=Path))
 def export(agent, output):
     """Write an agent as one file for Kaggle."""

@@ -220,8 +220,9 @@ def check_book(book: Book, *, table_bits: int = WARM_TABLE_BITS) -> Iterator[str
         found = book.probe(own, opp)
         return found[1] if found else solver.solve((own, opp)).score
 
-    for number, move, score in bar(book.entries.tolist(), unit="position"):
-        own, opp = boards_of_key(number, geometry)
+    entries = [(*boards_of_key(number, geometry), number, move, score) for number, move, score in book.entries.tolist()]
+    entries.sort(key=lambda entry: -popcount(entry[0] | entry[1]))  # the last first, to find them in the table later
+    for own, opp, number, move, score in bar(entries, unit="position"):
         for column in _columns(own, opp, geometry):
             child = _after(own, opp, column, geometry)
             if column != move:
