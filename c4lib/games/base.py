@@ -1,7 +1,10 @@
-"""What a game is: the array-level interface that people read and that learning uses.
+"""What a game is: the array-level interface that people read, and the same rules on arrays of boards.
 
-The compiled kernels of a game work on `(own, opp)`, two integers holding the stones of the side to move and of the
-other side. The two faces of a game are proven equal in the tests; `boards` and `state` lead from one to the other.
+A position has two faces. A *state* is one small int8 array with +1 for the first player's stones. *Boards* are two
+integers `(own, opp)` for the side to move and the other side, and `play_boards` hands them back swapped. Searches and
+learning hold thousands of positions as two int64 arrays, and move them on together with the `*_boards` functions.
+Here these go through the array-level interface, one position at a time, so a new game is complete without them; a
+game that is to be fast brings its own. The two faces of a game are proven equal in the tests.
 """
 
 from abc import ABC, abstractmethod
@@ -50,17 +53,22 @@ class Game(ABC):
 
     @abstractmethod
     def boards(self, state: np.ndarray) -> tuple[int, int]:
-        """The bitboards `(own, opp)` of a state, seen from the side to move."""
+        """The boards `(own, opp)` of a state, seen from the side to move.
+
+        Two numbers from 0 to 2**64 - 1, by habit a bit for every stone; any encoding will do that keeps positions
+        apart and that `state` can undo. (A board with more cells may use larger numbers, and then has no `*_boards`.)
+        """
 
     @abstractmethod
     def state(self, own: int, opp: int) -> np.ndarray:
-        """The state of bitboards seen from the side to move; inverse of `boards`."""
+        """The state of boards seen from the side to move; inverse of `boards`."""
 
     @abstractmethod
     def symmetries(self, planes: np.ndarray, policy: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
         """Every equivalent `(planes, policy)`, the given pair first.
 
-        `planes` is an array whose last two axes are the board; the policy's entries move along with it.
+        `planes` is an array whose last two axes are the board; the policy's entries, its last axis, move along with
+        it. Both may have more axes in front, which stay as they are. The results may be views.
         """
 
     def canonical_state(self, state: np.ndarray) -> np.ndarray:
@@ -71,3 +79,43 @@ class Game(ABC):
         """float32 planes of shape `input_shape`: stones of the side to move, the other side's, ones."""
         canonical = self.canonical_state(state)
         return np.stack([canonical == 1, canonical == -1, np.ones_like(canonical)]).astype(np.float32)
+
+    # --- many positions at once: int64 arrays `own`, `opp` of shape (n,), which hold the 64 bits of each board --------
+
+    def initial_boards(self, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """`n` times the position before the first move."""
+        return boards_array([self.boards(self.initial_state())] * n)
+
+    def play_boards(self, own: np.ndarray, opp: np.ndarray, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The boards after each side to move played its action, seen from the other side.
+
+        Every action must be legal, which a fast game does not check.
+        """
+        pairs = zip(self._states(own, opp), actions.tolist(), strict=True)
+        return boards_array([self.boards(self.apply(state, action)) for state, action in pairs])
+
+    def legal_boards(self, own: np.ndarray, opp: np.ndarray) -> np.ndarray:
+        """bool, shape `(n, action_size)`: see `legal_actions_mask`."""
+        masks = [self.legal_actions_mask(state) for state in self._states(own, opp)]
+        return np.array(masks, bool).reshape(-1, self.action_size)
+
+    def terminal_boards(self, own: np.ndarray, opp: np.ndarray) -> np.ndarray:
+        """float32, shape `(n,)`: value of a finished game for the side to move (see `terminal_value`), else NaN."""
+        values = [self.terminal_value(state) for state in self._states(own, opp)]
+        return np.array([np.nan if value is None else value for value in values], np.float32)
+
+    def encode_boards(self, own: np.ndarray, opp: np.ndarray) -> np.ndarray:
+        """float32, shape `(n, *input_shape)`: see `encode`."""
+        planes = [self.encode(state) for state in self._states(own, opp)]
+        return np.array(planes, np.float32).reshape(-1, *self.input_shape)
+
+    def _states(self, own, opp):
+        """The state of each position of two arrays."""
+        pairs = zip(own.view(np.uint64).tolist(), opp.view(np.uint64).tolist(), strict=True)
+        return (self.state(*boards) for boards in pairs)
+
+
+def boards_array(pairs: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
+    """A list of boards `(own, opp)`, numbers from 0 to 2**64 - 1, as two arrays of int64 that hold their bits."""
+    boards = np.array(pairs, np.uint64).reshape(-1, 2).view(np.int64)
+    return boards[:, 0].copy(), boards[:, 1].copy()

@@ -195,6 +195,7 @@ class Connect4(Game):
         self.geometry = Geometry(columns, rows, inarow).checked()
         self.input_shape = (3, self.geometry.rows, self.geometry.columns)
         self.action_size = self.geometry.columns
+        self._bottom, self._board = self.geometry.bottom, self.geometry.board
 
     def initial_state(self) -> np.ndarray:
         return np.zeros(self.input_shape[1:], np.int8)
@@ -236,6 +237,28 @@ class Connect4(Game):
 
     def symmetries(self, planes: np.ndarray, policy: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
         return [(planes, policy), (planes[..., ::-1], policy[..., ::-1])]
+
+    def play_boards(self, own: np.ndarray, opp: np.ndarray, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        move = playable(own | opp, self._bottom, self._board)
+        return opp, own | (move & column_cells(actions.astype(own.dtype), self.geometry.rows))
+
+    def legal_boards(self, own: np.ndarray, opp: np.ndarray) -> np.ndarray:
+        top = self._bottom << (self.geometry.rows - 1)
+        tops = top & column_cells(np.arange(self.geometry.columns), self.geometry.rows)
+        return (own | opp)[:, None] & tops == 0
+
+    def terminal_boards(self, own: np.ndarray, opp: np.ndarray) -> np.ndarray:
+        _, rows, inarow = self.geometry
+        unbeaten = np.where(own | opp == self._board, np.float32(0), np.float32(np.nan))
+        return np.where(has_line(opp, rows, inarow), np.float32(-1), unbeaten)
+
+    def encode_boards(self, own: np.ndarray, opp: np.ndarray) -> np.ndarray:
+        columns, rows, _ = self.geometry
+        bits = np.arange(rows)[::-1, None] + np.arange(columns) * self.geometry.height  # of each cell, row 0 on top
+        planes = np.ones((len(own), *self.input_shape), np.float32)
+        for plane, stones in enumerate((own, opp)):
+            planes[:, plane] = stones[:, None, None] >> bits & 1
+        return planes
 
     def perft(self, own: int, opp: int, plies: int) -> int:
         """Number of games of exactly `plies` plies from a position."""

@@ -70,12 +70,11 @@ CHECK_MASK = 1023  # clock and limits are looked at whenever nodes & CHECK_MASK 
 ABORT = 1 << 20  # stands for a score where a limit was hit
 FOREVER = (1 << 62) - 1
 
-# A table entry, from the low bits up: best column, upper bound, lower bound, the rest of the hashed key plus one.
-MOVE_BITS, SCORE_BITS = 5, 6
-UPPER_SHIFT, LOWER_SHIFT, TAG_SHIFT = MOVE_BITS, MOVE_BITS + SCORE_BITS, MOVE_BITS + 2 * SCORE_BITS
-MOVE_MASK, SCORE_MASK = (1 << MOVE_BITS) - 1, (1 << SCORE_BITS) - 1
+# A table entry, from the low bits up: upper bound, lower bound, the rest of the hashed key plus one.
+LOWER_SHIFT, TAG_SHIFT = 6, 12
+SCORE_MASK = 63
 SCORE_ZERO = 32  # stands for 0 in an entry: scores reach from -31 to 31
-TAG_BITS = 45
+TAG_BITS = 50
 BUSY_MASK = (1 << 10) - 1  # one less than the number of those words
 
 
@@ -92,6 +91,7 @@ def solver_constants(geometry: Geometry) -> dict:
         LANES=count,
         COLUMN_LANES=cells + (0,) * (count - columns),
         PREFERENCE=tuple(CENTRAL * near + column for column, near in enumerate(centrality)) + (0,) * (count - columns),
+        NO_MOVES=(-1,) * count,
         ODD=odd & geometry.board,
         EVEN=geometry.board & ~odd,
         KEY_BITS=key_bits,
@@ -102,7 +102,7 @@ def solver_constants(geometry: Geometry) -> dict:
 
 
 _STANDARD = solver_constants(STANDARD)
-CELLS, LANES, COLUMN_LANES, PREFERENCE, ODD, EVEN, KEY_BITS, KEY_MASK, START_BITS, STRIDE = _STANDARD.values()
+CELLS, LANES, COLUMN_LANES, PREFERENCE, NO_MOVES, ODD, EVEN, KEY_BITS, KEY_MASK, START_BITS, STRIDE = _STANDARD.values()
 MULTIPLIER = 0x1E3779B97F4A7C15  # odd, from the golden ratio: times it, keys map one to one onto well-mixed ones
 
 
@@ -110,6 +110,12 @@ MULTIPLIER = 0x1E3779B97F4A7C15  # odd, from the golden ratio: times it, keys ma
 def hash_of(position_key):
     """The key, mixed: another number of KEY_BITS bits, also unique. Lanes or an integer."""
     return (position_key * MULTIPLIER) & KEY_MASK
+
+
+@inline
+def table_hash(own, opp, stones):
+    """The hashed key under which the table knows a position."""
+    return hash_of(canonical_key(own, opp, COLUMNS, ROWS) if stones < MIRROR_STONES else key(own, opp))
 
 
 @inline
@@ -241,8 +247,7 @@ def negamax(own, opp, threats, moves, alpha, memory, table):
     if alpha >= upper:
         return upper
     use_table = stones <= CELLS - TABLELESS_PLIES
-    hashed = hash_of(canonical_key(own, opp, COLUMNS, ROWS) if stones < MIRROR_STONES else key(own, opp))
-    best_column = MOVE_MASK
+    hashed = table_hash(own, opp, stones)
     if use_table:
         entry = load(table, slot_of(hashed, load(memory, BITS)))
         if entry >> TAG_SHIFT == tag_of(hashed):
@@ -250,11 +255,10 @@ def negamax(own, opp, threats, moves, alpha, memory, table):
             if known > alpha:
                 return known
             lower = max(lower, known)
-            known = ((entry >> UPPER_SHIFT) & SCORE_MASK) - SCORE_ZERO
+            known = (entry & SCORE_MASK) - SCORE_ZERO
             if known <= alpha:
                 return known
             upper = min(upper, known)
-            best_column = entry & MOVE_MASK
     if stones < CELLS - CHILD_CUTOFF_PLIES:
         bits = load(memory, BITS)
         for column in range(COLUMNS):
@@ -262,7 +266,7 @@ def negamax(own, opp, threats, moves, alpha, memory, table):
                 child = load(memory, area + 3 * LANES + column)
                 entry = load(table, slot_of(child, bits))
                 if entry >> TAG_SHIFT == tag_of(child):
-                    known = SCORE_ZERO - ((entry >> UPPER_SHIFT) & SCORE_MASK)
+                    known = SCORE_ZERO - (entry & SCORE_MASK)
                     if known > alpha:
                         return known
 
@@ -283,7 +287,7 @@ def negamax(own, opp, threats, moves, alpha, memory, table):
             child = load(memory, area + 3 * LANES + column)
             if tried and load(load(memory, BUSY), child & BUSY_MASK) == child:  # another thread is at it: come back
                 if not deferred:
-                    store_lanes(memory, area + 4 * LANES, load_lanes(memory, area, LANES) | -1)
+                    store_lanes(memory, area + 4 * LANES, lanes(NO_MOVES))
                 store(memory, area + 4 * LANES + column, priority)
                 deferred = True
                 continue
@@ -300,7 +304,6 @@ def negamax(own, opp, threats, moves, alpha, memory, table):
         if -score > best:
             best = -score
             if best > alpha:
-                best_column = column
                 break
 
     if use_table:
@@ -314,8 +317,8 @@ def negamax(own, opp, threats, moves, alpha, memory, table):
         if 2 * stores > 1 << bits and bits < load(memory, MOST_BITS):
             grow(memory, table)
             bits += 1
-        entry = (tag_of(hashed) << SCORE_BITS | (lower + SCORE_ZERO)) << SCORE_BITS | (upper + SCORE_ZERO)
-        store(table, slot_of(hashed, bits), entry << MOVE_BITS | best_column)
+        entry = tag_of(hashed) << TAG_SHIFT | (lower + SCORE_ZERO) << LOWER_SHIFT | (upper + SCORE_ZERO)
+        store(table, slot_of(hashed, bits), entry)
     return best
 
 

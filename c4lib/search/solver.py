@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ..games.connect4 import STANDARD, Geometry, column_cells, has_line, key, playable
+from ..bits import popcount
+from ..games.connect4 import STANDARD, Geometry, column_cells, has_line, playable
 from ..jit import HAVE_NUMBA, build, clock, memory_block
 from . import nullwindow as kernels
 from .book import Book
@@ -315,24 +316,22 @@ class Solver:
         return own | opp == self.geometry.board or has_line(opp, self.geometry.rows, self.geometry.inarow)
 
     def _children(self, own, opp):
-        """The columns that can be played, those that the table remembers as best first, with their positions."""
+        """The columns that can be played with their positions, those first that the table says are worst to be in."""
         if self._is_over(own, opp):
-            return
+            return []
         g = self.geometry
         moves = playable(own | opp, g.bottom, g.board)
-        remembered = self._remembered_column(own, opp)
-        columns = sorted(range(g.columns), key=lambda column: (column != remembered, abs(2 * column - g.columns + 1)))
-        for column in columns:
-            if move := moves & column_cells(column, g.rows):
-                yield column, (opp, own | move)
+        cells = ((column, moves & column_cells(column, g.rows)) for column in range(g.columns))
+        children = [(column, (opp, own | move)) for column, move in cells if move]
+        return sorted(children, key=lambda child: (self._upper(*child[1]), abs(2 * child[0] - g.columns + 1)))
 
-    def _remembered_column(self, own, opp):
-        """The column that the table holds for a position, or one that no board has."""
+    def _upper(self, own, opp):
+        """An upper bound of a position's score, as far as the table has one."""
         names = self._settle.namespace
-        hashed = names["hash_of"](key(own, opp))
+        hashed = names["table_hash"](own, opp, popcount(own | opp))
         entry = int(self._table[names["slot_of"](hashed, int(self._blocks[0][0][kernels.BITS]))])
         found = entry >> kernels.TAG_SHIFT == names["tag_of"](hashed)
-        return entry & kernels.MOVE_MASK if found else kernels.MOVE_MASK
+        return (entry & kernels.SCORE_MASK) - kernels.SCORE_ZERO if found else self.highest_score
 
     def _best_move(self, own, opp, score):
         """The first column found to be worth at least `score`; None where there is none, or a limit came first."""

@@ -1,0 +1,184 @@
+"""Self-play: many games in lockstep, and what can be learned from them.
+
+Each game has a random generator of its own, made of the seed and the game's number; so which games are played does
+not depend on how many are played at a time, as far as the network's arithmetic does not.
+"""
+
+import time
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from ..games.base import Game
+from ..progress import bar
+from .config import Config
+from .mcts import Cache, Evaluate, Forest, root_noise
+
+
+class Samples(NamedTuple):
+    """Positions to learn from, `n` of them. Values are for the side to move."""
+
+    own: np.ndarray  # (n,) int64: the position
+    opp: np.ndarray
+    policy: np.ndarray  # (n, A) float32: what the search recommends, a distribution over the legal actions
+    outcome: np.ndarray  # (n,) float32: how the game ended: 1 won, 0 drawn, -1 lost
+    root_value: np.ndarray  # (n,) float32: what the search thought
+
+    @classmethod
+    def concatenate(cls, parts: list[Self]) -> Self:
+        """All samples of some parts, in order."""
+        return cls(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+
+
+@dataclass(frozen=True)
+class Played:
+    """Finished games, in the order of their numbers, whatever the order in which they ended."""
+
+    samples: Samples  # game by game, ply by ply; of fast searches none
+    results: np.ndarray  # (games,) int8: 1 where the first player won, 0 draw, -1
+    moves: list[list[int]]  # the actions of each game
+    statistics: dict[str, Any]  # see `SelfPlayWorker.play`
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """int: plies of each game."""
+        return np.array([len(moves) for moves in self.moves])
+
+
+class _Table:
+    """A game in play: its random numbers, its moves, and what was recorded."""
+
+    def __init__(self, number: int, seed: int):
+        self.number = number
+        self.generator = np.random.default_rng([seed, number])
+        self.moves: list[int] = []
+        self.records: list[tuple] = []  # (ply, own, opp, policy, root value)
+
+
+class SelfPlayWorker:
+    """Plays a game against itself with one network.
+
+    Args:
+        game, evaluate, config, cache: as for `Forest`; a cache that outlives the network must be cleared.
+    """
+
+    def __init__(self, game: Game, evaluate: Evaluate, config: Config, cache: Cache | None = None):
+        self.game, self.evaluate, self.config = game, evaluate, config
+        if cache is None and config.cache_positions:
+            cache = Cache(config.cache_positions, game.action_size)
+        self.cache = cache
+
+    def play(self, n_games: int, seed: int, *, first: int = 0, progress: bool = False) -> Played:
+        """Play games number `first` to `first + n_games - 1` of this seed.
+
+        Moves are drawn from the policy until `temperature_threshold` plies, then the best is played; a Gumbel search,
+        whose noise is its exploration, always plays its best. A place whose game has ended takes the next game.
+
+        The statistics: `games`, `positions` (samples), `seconds`, `simulations`, `evaluations`, `batches`,
+        `simulations_per_second`, `mean_length`, `first_wins`, `draws`, `second_wins` (shares of games),
+        `policy_entropy` (mean of the targets, in nats), `value_error` (mean square of root value - outcome).
+        """
+        started = time.perf_counter()
+        game, config = self.game, self.config
+        n_places = max(1, min(config.parallel_games, n_games))
+        forest = Forest(game, self.evaluate, config, n_places, self.cache)
+        coming = iter(range(first, first + n_games))
+        tables: list[_Table | None] = [None] * n_places
+        own, opp = game.initial_boards(n_places)
+        start_own, start_opp = own[0], opp[0]
+        full = np.zeros(n_places, bool)
+        ended: dict[int, tuple[_Table, int]] = {}
+        free = list(range(n_places))
+        fresh = []
+        with bar(total=n_games, desc="self-play", unit="game") if progress else nullcontext() as shown:
+            while True:
+                for place in free:
+                    number = next(coming, None)
+                    tables[place] = None if number is None else _Table(number, seed)
+                    own[place], opp[place] = start_own, start_opp
+                    if number is not None:
+                        fresh.append(place)
+                if fresh:
+                    self._begin(forest, tables, np.array(fresh), own, opp, full)
+                if len(ended) == n_games:
+                    break
+                forest.step()
+                fresh = [int(place) for place in np.flatnonzero(forest.finished) if tables[place] is not None]
+                values = self._move(forest, tables, np.array(fresh, int), own, opp, full)
+                free = [place for place, value in zip(fresh, values, strict=True) if not np.isnan(value)]
+                fresh = [place for place, value in zip(fresh, values, strict=True) if np.isnan(value)]
+                for place in free:
+                    table = tables[place]
+                    value = int(game.terminal_boards(own[place : place + 1], opp[place : place + 1])[0])
+                    ended[table.number] = table, value if len(table.moves) % 2 == 0 else -value
+                if shown is not None:
+                    shown.update(len(free))
+        return self._result([ended[number] for number in sorted(ended)], forest, time.perf_counter() - started)
+
+    def _begin(self, forest, tables, places, own, opp, full):
+        """Begin the searches of the next moves at some places."""
+        config = self.config
+        generators = [tables[place].generator for place in places]
+        share = config.full_search_probability
+        full[places] = [share == 1 or generator.random() < share for generator in generators]
+        noisy = [generator if full[place] else None for place, generator in zip(places, generators, strict=True)]
+        noise = root_noise(self.game, config, own[places], opp[places], noisy)
+        simulations = np.where(full[places], config.num_simulations, config.fast_simulations)
+        forest.begin(places, own[places], opp[places], simulations, **noise)
+
+    def _move(self, forest, tables, places, own, opp, full):
+        """Record what the searches at some places found, and play; the values of the games that ended, else NaN."""
+        if not len(places):
+            return np.empty(0)
+        policies, values, best = forest.policies(places), forest.values(places), forest.best_actions(places)
+        for i, place in enumerate(places):
+            table = tables[place]
+            ply = len(table.moves)
+            if full[place]:
+                table.records.append((ply, own[place], opp[place], policies[i], values[i]))
+            if ply < self.config.temperature_threshold and not self.config.gumbel_actions:
+                best[i] = _draw(policies[i], table.generator)
+            table.moves.append(int(best[i]))
+        own[places], opp[places] = self.game.play_boards(own[places], opp[places], best)
+        return self.game.terminal_boards(own[places], opp[places])
+
+    def _result(self, ended, forest, seconds):
+        """Everything about games that ended, each a table and its result for the first player."""
+        records = [(*record, result) for table, result in ended for record in table.records]
+        plies, own, opp, policies, values, results = zip(*records, strict=True) if records else ((),) * 6
+        signs = np.where(np.array(plies, int) % 2 == 0, 1, -1)
+        samples = Samples(
+            own=np.array(own, np.int64),
+            opp=np.array(opp, np.int64),
+            policy=np.array(policies, np.float32).reshape(-1, self.game.action_size),
+            outcome=(signs * np.array(results, int)).astype(np.float32),
+            root_value=np.array(values, np.float32),
+        )
+        results = np.array([result for _, result in ended], np.int8)
+        moves = [table.moves for table, _ in ended]
+        policy = samples.policy
+        entropy = -(policy * np.log(np.where(policy > 0, policy, 1))).sum(axis=1)
+        statistics = {
+            "games": len(ended),
+            "positions": len(records),
+            "seconds": seconds,
+            "simulations": forest.simulations,
+            "evaluations": forest.evaluations,
+            "batches": forest.batches,
+            "simulations_per_second": forest.simulations / seconds,
+            "mean_length": float(np.mean([len(actions) for actions in moves])),
+            "first_wins": float(np.mean(results == 1)),
+            "draws": float(np.mean(results == 0)),
+            "second_wins": float(np.mean(results == -1)),
+            "policy_entropy": float(entropy.mean()),
+            "value_error": float(np.mean((samples.root_value - samples.outcome) ** 2)),
+        }
+        return Played(samples, results, moves, statistics)
+
+
+def _draw(policy, generator):
+    """An action by its probability; one random number, whatever the game."""
+    bounds = np.cumsum(policy)
+    return int(np.searchsorted(bounds, generator.random() * bounds[-1], side="right"))
