@@ -110,6 +110,22 @@ def grade(agent, games, seed, processes, output):
 
 
 @c4.group()
+def benchmark():
+    """The benchmark positions in data/benchmark/."""
+
+
+@benchmark.command("build")
+@click.option("--only", metavar="SET", help="One set, such as L1_R3; by default all.")
+def build_benchmark(only):
+    """Make the benchmark positions again, and grade them; takes an hour, and can be stopped and started again."""
+    from .arena.benchmark import SETS
+    from .arena.benchmark import build as run
+
+    for name in [only] if only else SETS:
+        run(name)
+
+
+@c4.group()
 def book():
     """Build the opening book, or check it."""
 

@@ -236,7 +236,7 @@ def _instantiate(function, namespace, compiled, suffix):
         # numba names the cached file after the qualified name: one for each set of constants
         instance.__qualname__ = f"{suffix}.{name}"
         signature = types.int64(*[types.int64] * function.__code__.co_argcount)
-        instance = _compile(instance, signature)
+        instance = compile_function(instance, signature)
     instance.namespace = namespace
     namespace[name] = instance
 
@@ -248,8 +248,9 @@ def _rebuilt(function, namespace):
     return copy
 
 
-def _compile(function, signature):
-    """numba's nopython compilation to one signature, releasing the GIL; cached on disk where that is possible."""
+def compile_function(function, signature):
+    """numba's nopython compilation to one signature (None: to those it is called with), releasing the GIL; cached on
+    disk where that is possible."""
     folder = cache_folder()
     options = {"nogil": True, "cache": folder is not None}
     before = numba.config.CACHE_DIR

@@ -13,6 +13,8 @@ SUBMISSION = (
     "c4lib.games.connect4",
     "c4lib.jit",
     "c4lib.kaggle.agent",
+    "c4lib.kaggle.perfect",
+    "c4lib.lanes",
     "c4lib.search",
 )
 ALLOWED = {"numpy", "numba", "llvmlite"}  # llvmlite comes with numba

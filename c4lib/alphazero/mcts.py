@@ -90,7 +90,7 @@ def new_trees(n_trees: int, simulations: int, action_size: int) -> Trees:
 
 def _compiled(function):
     """Compiled at the first call, where there is numba."""
-    return jit._compile(function, None) if jit.HAVE_NUMBA else function
+    return jit.compile_function(function, None) if jit.HAVE_NUMBA else function
 
 
 @_compiled

@@ -45,15 +45,25 @@ class GradedGame:
 
 def move_losses(columns: Iterable[int], seat: int | None = None) -> list[int]:
     """What each move of a game from the empty board gave away; with a seat (+1, -1), of that player's moves only."""
-    game, solver = Connect4(), shared_solver()
+    game = Connect4()
     state = game.initial_state()
     losses = []
     for column in columns:
         before, mover = state, game.current_player(state)
         state = game.apply(state, column)
         if seat in (None, mover):
-            losses.append(sum(solver.solve(game.boards(position)).score for position in (before, state)))
+            losses.append(_score(game, before) + _score(game, state))
     return losses
+
+
+def _score(game, state):
+    """The exact score of a state: one move later, where the book knows such a position; else by the solver."""
+    solver = shared_solver()
+    if game.terminal_value(state) is None and solver.book and not solver.book.probe(*game.boards(state)):
+        replies = [game.apply(state, int(column)) for column in np.flatnonzero(game.legal_actions_mask(state))]
+        if any(solver.book.probe(*game.boards(reply)) for reply in replies):
+            return max(-solver.solve(game.boards(reply)).score for reply in replies)
+    return solver.solve(game.boards(state)).score
 
 
 def play_graded(agent_name: str, number: int, opponents: tuple[str, ...], seed: int) -> GradedGame:

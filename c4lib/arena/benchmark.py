@@ -270,7 +270,8 @@ Sets of Connect Four positions with the exact score of every column, made by thi
 * **L**, stones on the board: L1 up to 14, L2 15 to 28, L3 more than 28.
 * **R**, plies still to be played under best play: R1 fewer than 15, R2 15 to 28, R3 more than 28.
 * The positions of a class come from random play: a number of stones is drawn from the range of the set, each with the
-  same chance, and random games are played to that length until one is not over. What is in the class is kept.
+  same chance, and random games are played to that length until one is not over. What is in the class is kept. (L1_R3
+  begins at 8 stones: with fewer, each takes many seconds.)
 * `real_play` comes from games of the engine against itself that begin after {fewest} to {most} random plies, with
   {nodes:,} nodes a move and {stray:.0f} % of the moves random: one position a game, each since that beginning with
   the same chance.

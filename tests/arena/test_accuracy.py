@@ -12,8 +12,9 @@ from c4lib import paths
 from c4lib.arena import accuracy
 from c4lib.arena.accuracy import GradedGame, grade, move_losses, play_graded, summary
 from c4lib.cli import c4
-from c4lib.games.connect4 import Connect4, Geometry
+from c4lib.games.connect4 import Connect4, Geometry, canonical_key
 from c4lib.games.position import Position
+from c4lib.search.book import ENTRY, Book
 from c4lib.search.solver import Solution, Solver
 
 from ..games import plain
@@ -91,6 +92,23 @@ def test_a_blunder_is_what_it_costs(small):
     assert losses[5] > 0  # should have stopped it at its only end
     assert losses[6] == 0  # wins
     assert move_losses([*columns[:6], 1])[6] > 0  # could have won
+
+
+def test_losses_are_the_same_with_a_book(small, monkeypatch):
+    """Of all positions with two stones, so that those with one are judged by their successors."""
+    exact, start, entries = full_depth(SMALL), Position(geometry=SMALL), {}
+    for first in start.legal_moves:
+        for second in start.play(first).legal_moves:
+            position = start.play(first).play(second)
+            if position.key == canonical_key(*position.boards, *SMALL[:2]):
+                scores = {column: -exact(*position.play(column).boards) for column in position.legal_moves}
+                move = max(scores, key=scores.get)
+                entries[position.key] = move, scores[move]
+    book = Book(np.array([(number, *entries[number]) for number in sorted(entries)], ENTRY), SMALL)
+    solver = Solver(SMALL, book=book, table_bits=18)
+    monkeypatch.setattr(accuracy, "shared_solver", lambda: solver)
+    for columns, _ in plain.random_games(10, *SMALL, seed=8):
+        assert move_losses(columns) == list(exact_losses(columns))
 
 
 def test_no_moves_no_losses(small):

@@ -1,6 +1,6 @@
 """What every game must keep: its arrays and its kernels play one and the same game.
 
-A new game adds its entries to `GAMES`: the array interface, and the three things its kernels know, on `(own, opp)`.
+A new game adds its entries to `ENTRIES`: the array interface, and the three things its kernels know, on `(own, opp)`.
 """
 
 from collections.abc import Callable
@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 from c4lib.bits import bit_indices
-from c4lib.games.base import Game
+from c4lib.games import GAMES, make_game
+from c4lib.games.base import Game, boards_array
 from c4lib.games.connect4 import Connect4, has_line, playable
+from c4lib.games.tictactoe import TicTacToe
 
 
 class Entry(NamedTuple):
@@ -46,7 +48,22 @@ def connect4(*shape: int, games: int = 20) -> Entry:
     )
 
 
-GAMES = {
+def tictactoe() -> Entry:
+    def value(own, opp):
+        if any(opp & line == line for line in (7, 56, 448, 73, 146, 292, 273, 84)):
+            return -1.0
+        return 0.0 if own | opp == 511 else None
+
+    return Entry(
+        game=TicTacToe(),
+        actions=lambda own, opp: [cell for cell in range(9) if not (own | opp) >> cell & 1],
+        play=lambda own, opp, action: (opp, own | 1 << action),
+        value=value,
+        games=60,
+    )
+
+
+ENTRIES = {
     "connect4": connect4(games=60),
     "connect4 1x1x1": connect4(1, 1, 1),
     "connect4 4x5x3": connect4(4, 5, 3),
@@ -54,10 +71,11 @@ GAMES = {
     "connect4 20x20x4": connect4(20, 20, 4, games=3),
     "connect4 5x4x2": connect4(5, 4, 2),
     "connect4 3x4x5": connect4(3, 4, 5),
+    "tictactoe": tictactoe(),
 }
 
 
-@pytest.fixture(params=GAMES.values(), ids=GAMES.keys())
+@pytest.fixture(params=ENTRIES.values(), ids=ENTRIES.keys())
 def entry(request):
     return request.param
 
@@ -85,6 +103,15 @@ def read_only(array):
 
 def one_hot(entry, action):
     return np.eye(entry.game.action_size, dtype=np.float32)[action]
+
+
+def test_games_by_name():
+    assert set(GAMES) <= set(ENTRIES)
+    for name in GAMES:
+        assert make_game(name).name == name
+        assert type(make_game(name)) is type(ENTRIES[name].game)
+    with pytest.raises(ValueError, match=r"'chess'.*connect4"):
+        make_game("chess")
 
 
 def test_the_game_describes_itself(entry):
@@ -188,3 +215,66 @@ def test_apply_hands_out_a_new_state(entry):
         if action is not None:
             assert not np.shares_memory(state, after)
             assert not np.array_equal(state, after)
+
+
+def random_boards(entry, seed):
+    """(states, own, opp, actions, boards after) of random games, as arrays; the last two leave out finished games."""
+    plays = list(random_play(entry, seed))
+    if max(max(boards) for *boards, _, _, _ in plays) >= 1 << 64:
+        pytest.skip("the board has more than 64 cells")
+    states = [state for _, _, state, _, _ in plays]
+    own, opp = boards_array([(own, opp) for own, opp, _, _, _ in plays])
+    goes_on = np.array([action is not None for *_, action, _ in plays])
+    actions = np.array([action for *_, action, _ in plays if action is not None])
+    after = boards_array([entry.game.boards(after) for *_, after in plays if after is not None])
+    return states, own, opp, goes_on, actions, after
+
+
+def test_many_boards_are_played_as_one_is(entry):
+    game = entry.game
+    states, own, opp, goes_on, actions, after = random_boards(entry, seed=7)
+    for kind in (np.int64, np.int32, np.int16):  # shifts must not be made in a narrow one
+        found = game.play_boards(own[goes_on], opp[goes_on], actions.astype(kind))
+        assert [boards.dtype for boards in found] == [np.int64, np.int64]
+        assert np.array_equal(found, after)
+    legal = game.legal_boards(own, opp)
+    assert legal.dtype == bool
+    assert np.array_equal(legal, [game.legal_actions_mask(state) for state in states])
+    values = game.terminal_boards(own, opp)
+    assert values.dtype == np.float32
+    assert np.array_equal(np.isnan(values), goes_on)
+    assert values[~goes_on].tolist() == [
+        game.terminal_value(state) for state, on in zip(states, goes_on, strict=True) if not on
+    ]
+    planes = game.encode_boards(own, opp)
+    assert planes.dtype == np.float32
+    assert np.array_equal(planes, [game.encode(state) for state in states])
+    for boards in game.initial_boards(3):
+        assert boards.shape == (3,)
+
+
+def test_a_fast_game_does_what_the_slow_way_does(entry):
+    game = entry.game
+    _, own, opp, goes_on, actions, _ = random_boards(entry, seed=8)
+    for name, arguments in {
+        "play_boards": (own[goes_on], opp[goes_on], actions),
+        "legal_boards": (own, opp),
+        "terminal_boards": (own, opp),
+        "encode_boards": (own, opp),
+    }.items():
+        slow, fast = getattr(Game, name)(game, *arguments), getattr(game, name)(*arguments)
+        for one, other in zip(slow, fast, strict=True):
+            assert np.array_equal(one, other, equal_nan=True)
+        for empty in (getattr(Game, name), getattr(type(game), name)):
+            assert len(empty(game, *(array[:0] for array in arguments))) == (2 if name == "play_boards" else 0)
+
+
+def test_symmetries_take_many_positions_at_once(entry):
+    game = entry.game
+    _, own, opp, *_ = random_boards(entry, seed=9)
+    planes, legal = game.encode_boards(own, opp), game.legal_boards(own, opp)
+    together = game.symmetries(planes, legal)
+    for row in range(0, len(own), 7):
+        for (one, policy), (many, policies) in zip(game.symmetries(planes[row], legal[row]), together, strict=True):
+            assert np.array_equal(one, many[row])
+            assert np.array_equal(policy, policies[row])

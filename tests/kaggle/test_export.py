@@ -196,7 +196,7 @@ def test_perfect_moves_are_the_labs(file, package, compiled):
     book = package["search.book"].Book.from_bytes(base64.b64decode(content))
     theirs = exported.PerfectPlayer(package["games.connect4"].STANDARD, book, table_bits=16, compiled=compiled)
     late = [LATE, LATE[:22], "67146741546534737745553317522", "726121757731322623771565561331235"]
-    between = ["12345671234567", "44444322", "4455667711"] if compiled else []
+    between = ["12345671234567", "44444322", "4453112266"] if compiled else []
     for moves in ["", "4", "44", "1", "7", "444", *late, *between]:
         position = Position.from_moves(moves)
         a, b = (player.search(*position.boards, seconds=60.0) for player in (ours, theirs))
@@ -231,7 +231,8 @@ def test_a_damaged_data_file_costs_no_game(file, damage, capsys):
     assert (exact, type(early)) == (3, int)
     assert early in range(7)
     player = namespace["play"]._player
-    assert [type(failure) for failure in player.failures] == [KeyError if damage == "gone" else ValueError] * 2
+    assert len(player.failures) == 2  # one a seat
+    assert all(isinstance(failure, KeyError if damage == "gone" else ValueError) for failure in player.failures)
     sources = [seat.engine.sources for seat in player._seats.values()]
     assert sources == [{"solver": 1}, {"engine": 1}]
     assert capsys.readouterr().err

@@ -1,0 +1,86 @@
+"""Self-play: records that are true, and games that depend on the seed alone."""
+
+import numpy as np
+import pytest
+
+from c4lib.alphazero.config import Config
+from c4lib.alphazero.selfplay import Samples, SelfPlayWorker
+
+from .players import EVERY_GAME, scrambled
+
+
+@pytest.fixture(params=EVERY_GAME.values(), ids=EVERY_GAME.keys())
+def game(request):
+    return request.param
+
+
+def play(game, n_games=8, seed=5, first=0, **options):
+    options = {"num_simulations": 12, "fast_simulations": 4, "temperature_threshold": 4, **options}
+    return SelfPlayWorker(game, scrambled(game), Config(game=game.name, **options)).play(n_games, seed, first=first)
+
+
+def same(one, other):
+    return one.moves == other.moves and all(map(np.array_equal, one.samples, other.samples))
+
+
+def test_records_tell_what_was_played(game):
+    played = play(game)
+    row = 0
+    for moves, result in zip(played.moves, played.results, strict=True):
+        state = game.initial_state()
+        for action in moves:
+            assert game.terminal_value(state) is None
+            own, opp = (int(array[row]) for array in played.samples[:2])
+            assert game.boards(state) == (own, opp)
+            assert played.samples.outcome[row] == result * game.current_player(state)
+            policy = played.samples.policy[row]
+            assert policy.sum() == pytest.approx(1, abs=1e-6)
+            assert not policy[~game.legal_actions_mask(state)].any()
+            assert policy[action] > 0
+            state = game.apply(state, action)
+            row += 1
+        assert game.terminal_value(state) * game.current_player(state) == result
+    assert row == len(played.samples.own) == played.lengths.sum() == played.statistics["positions"]
+    assert (np.abs(played.samples.root_value) <= 1).all()
+    assert played.statistics["simulations"] == 12 * row
+    shares = [played.statistics[key] for key in ("first_wins", "draws", "second_wins")]
+    assert sum(shares) == pytest.approx(1)
+
+
+def test_the_seed_decides_the_games(game):
+    assert same(play(game), play(game))
+    assert not same(play(game), play(game, seed=6))
+
+
+def test_the_batch_does_not_decide_the_games(game):
+    together = play(game, parallel_games=8)
+    for options in ({"parallel_games": 1}, {"parallel_games": 3}, {"cache_positions": 0}):
+        assert same(play(game, **options), together)
+    parts = [play(game, 3), play(game, 5, first=3)]
+    assert parts[0].moves + parts[1].moves == together.moves
+    joined = Samples.concatenate([part.samples for part in parts])
+    assert all(map(np.array_equal, joined, together.samples))
+
+
+def test_fast_searches_teach_nothing(game):
+    played = play(game, 20, full_search_probability=0.3)
+    assert 0 < len(played.samples.own) < played.lengths.sum()
+    fast = played.lengths.sum() - len(played.samples.own)
+    assert played.statistics["simulations"] == 12 * len(played.samples.own) + 4 * fast
+
+
+def test_after_the_threshold_the_best_is_played(game):
+    played = play(game, temperature_threshold=0, proofs=False)
+    row = 0
+    for moves in played.moves:
+        for action in moves:
+            policy = played.samples.policy[row]
+            assert policy[action] == policy.max()
+            row += 1
+
+
+def test_gumbel_games(game):
+    options = {"gumbel_actions": 4, "num_simulations": 8}
+    played = play(game, **options)
+    assert same(played, play(game, parallel_games=2, **options))
+    assert len({tuple(moves) for moves in played.moves}) > 1
