@@ -7,7 +7,7 @@ import numpy as np
 
 from . import paths
 from .games.base import Game
-from .games.connect4 import Connect4
+from .games.connect4 import STANDARD, Connect4
 from .search.book import Book
 from .search.minimax import Connect4MinimaxOpponent
 from .search.negamax import Engine, SearchOptions, SearchResult
@@ -63,7 +63,8 @@ class PerfectAgent:
 
     def __call__(self, game: Connect4, state: np.ndarray) -> int:
         if self._player is None or self._player.geometry != game.geometry:
-            self._player = PerfectPlayer(game.geometry, opening_book())
+            book = opening_book() if game.geometry == STANDARD else None
+            self._player = PerfectPlayer(game.geometry, book)
         self.result = self._player.search(*game.boards(state), seconds=self.seconds)
         return self.result.move
 

@@ -58,7 +58,7 @@ def solver_tables(save: Path | None) -> Iterator[Table]:
     for name, title, measure in (
         ("sets", "The solver, one core, a cold table for each position, no book", bench_solver.measure_sets),
         ("empty_board", "The empty board from nothing", bench_solver.measure_empty_board),
-        ("threads", f"{bench_solver.THREADED} on one table", bench_solver.measure_threads),
+        ("threads", f"{len(bench_solver.OPENINGS)} openings, one table", bench_solver.measure_threads),
     ):
         numbers = measure()
         if save:

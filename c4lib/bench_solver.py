@@ -1,6 +1,7 @@
 """Measures the exact solver, beside BitBully (the fastest other one on PyPI) where that is installed.
 
-Every position starts from an empty table and without a book, on one core; both solve it in the same run.
+Every position starts from an empty table and without a book, on one core; both solve it in the same run. Seconds are
+those of a wall clock: nothing else should be running.
 """
 
 import statistics
@@ -15,12 +16,12 @@ from .progress import bar
 from .search.solver import OUTCOME, Solver
 
 COUNTS = {"L3_R1": 1000, "L2_R1": 1000, "L2_R2": 1000, "L1_R1": 1000, "L1_R2": 100, "L1_R3": 20}  # positions to solve
-THREADED = "L1_R3"
+OPENINGS = ("4444", "4453", "1234", "2623", "7135", "3354")  # hard enough for two threads
 WARM_UP = "44444422222211111166666655"  # solved in microseconds
 
 
 class BitBully:
-    """The peer: its score, nodes and CPU seconds for a position from an empty table."""
+    """The peer: its score, nodes and seconds for a position from an empty table."""
 
     def __init__(self):
         import bitbully
@@ -34,9 +35,9 @@ class BitBully:
         self._search(self._columns(WARM_UP))  # clearing has emptied the caches of code and data, too
         solver.reset_node_counter()
         board = self._columns(moves)
-        start = time.thread_time()
+        start = time.perf_counter()
         score = solver.negamax(board, alpha=-1, beta=1) if outcome_only else solver.mtdf(board)
-        return score, solver.get_node_counter(), time.thread_time() - start
+        return score, solver.get_node_counter(), time.perf_counter() - start
 
     def _columns(self, moves):
         return self._board([int(digit) - 1 for digit in moves])
@@ -93,17 +94,15 @@ def measure_empty_board() -> pd.DataFrame:
     return pd.DataFrame(rows).set_index("question")
 
 
-def measure_threads(name: str = THREADED, count: int = 20, threads: tuple[int, ...] = (1, 2)) -> pd.DataFrame:
-    """Wall-clock seconds for positions of a set with so many threads on one table, and how many times one thread."""
-    table = load(name)
-    moves = table["moves"].iloc[:: max(len(table) // count, 1)].iloc[:count].tolist()
+def measure_threads(openings: tuple[str, ...] = OPENINGS, threads: tuple[int, ...] = (1, 2)) -> pd.DataFrame:
+    """Wall-clock seconds for a few hard openings with so many threads on one table, and how many times one thread."""
     rows = []
     for number in threads:
         solver = Solver(threads=number)
         seconds = nodes = 0.0
-        for line in bar(moves, unit="position"):
+        for moves in bar(openings, unit="position"):
             solver.clear()
-            found = solver.solve(line)
+            found = solver.solve(moves)
             seconds, nodes = seconds + found.seconds, nodes + found.nodes
         rows.append(dict(threads=number, seconds=seconds, nodes=nodes))
     result = pd.DataFrame(rows).set_index("threads")

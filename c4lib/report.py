@@ -113,4 +113,5 @@ def _score(move):
 
 
 def _digits(columns):
-    return "".join(str(column + 1) for column in columns or ())
+    columns = columns or ()
+    return (" " if any(column > 8 for column in columns) else "").join(str(column + 1) for column in columns)

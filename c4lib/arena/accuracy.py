@@ -8,10 +8,8 @@ import csv
 import os
 import time
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from dataclasses import astuple, dataclass, fields
-from functools import cache
-from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +18,7 @@ import pandas as pd
 from ..agents import make_agent
 from ..games.connect4 import Connect4
 from ..progress import bar
+from ..resume import drop_unfinished_line, worker_pool
 from ..search.solver import shared_solver
 
 OPPONENTS = ("random", "minimax:2", "minimax:4", "minimax:6", "minimax:8", "engine:0.02", "perfect")
@@ -31,6 +30,8 @@ class GradedGame:
     """A game of an agent, its moves graded."""
 
     number: int
+    agent: str
+    seed: int
     opponent: str
     seat: int  # of the agent: +1 it moves first, -1 second
     moves: str  # 1-based digits
@@ -76,7 +77,7 @@ def play_graded(agent_name: str, number: int, opponents: tuple[str, ...], seed: 
     opponent_name = opponents[number // 2 % len(opponents)]
     seat = 1 - number % 2 * 2
     rng = np.random.default_rng([seed, number])
-    agent, opponent = make_agent(agent_name, seed=number), _opponent(opponent_name)  # the agent's table is cold
+    agent, opponent = (make_agent(name, seed=number) for name in (agent_name, opponent_name))  # with cold tables
     state = game.initial_state()
     moves, times, sources = [], [], ""
     while (value := game.terminal_value(state)) is None:
@@ -95,10 +96,12 @@ def play_graded(agent_name: str, number: int, opponents: tuple[str, ...], seed: 
     losses = move_losses(moves, seat)
     return GradedGame(
         number=number,
+        agent=agent_name,
+        seed=seed,
         opponent=opponent_name,
         seat=seat,
         moves="".join(str(column + 1) for column in moves),
-        result=value * game.current_player(state) * seat,
+        result=value * game.current_player(state) * seat + 0.0,  # not -0.0
         losses=" ".join(map(str, losses)),
         sources=sources,
         slowest=round(max(times), 3),
@@ -117,10 +120,17 @@ def grade(
 ) -> pd.DataFrame:
     """Play and grade games of an agent; one row a game, as in `GradedGame`, in the order of their numbers.
 
-    Rows are added to the file `output` as games end, so a killed run resumes where it was.
+    Rows are added to the file `output` as games end, so a killed run resumes where it was. Raises ValueError where the
+    file holds something else.
     """
     names = [field.name for field in fields(GradedGame)]
-    done = set(_read(output)["number"]) if output.exists() else set()
+    drop_unfinished_line(output)
+    done = set()
+    if output.exists() and output.stat().st_size:
+        before = _read(output)
+        if list(before.columns) != names or not ((before["agent"] == agent) & (before["seed"] == seed)).all():
+            raise ValueError(f"{output} does not hold games of {agent} with seed {seed}")
+        done = set(before["number"])
     with output.open("a", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         if not file.tell():
@@ -129,11 +139,11 @@ def grade(
         for row in bar(_play_all(agent, missing, opponents, seed, processes), total=len(missing), unit="game"):
             writer.writerow(astuple(row))
             file.flush()
-    table = _read(output).sort_values("number").query("number < @games")
+    table = _read(output).sort_values("number", ignore_index=True)
     beside = output.with_name(f"{output.name}.{os.getpid()}.part")
     table.to_csv(beside, index=False, lineterminator="\n")
     beside.replace(output)
-    return table
+    return table[table["number"] < games]
 
 
 def summary(table: pd.DataFrame) -> pd.DataFrame:
@@ -153,16 +163,10 @@ def summary(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _play_all(agent, numbers, opponents, seed, processes) -> Iterator[GradedGame]:
-    with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
+    with worker_pool(processes) as pool:
         for future in as_completed([pool.submit(play_graded, agent, number, opponents, seed) for number in numbers]):
             yield future.result()
 
 
 def _read(file):
     return pd.read_csv(file, dtype={"moves": str, "losses": str, "sources": str}, keep_default_na=False)
-
-
-@cache
-def _opponent(name):
-    """An opponent of this process, so that its table is made once."""
-    return make_agent(name, seed=0)

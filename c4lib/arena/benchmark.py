@@ -35,8 +35,8 @@ SEED = 2024
 CELLS = 42
 COLUMNS = [f"c{column}" for column in range(7)]  # of the table: the scores of the seven columns
 
-# The sets in order of difficulty, with the numbers of stones that their positions are drawn from. Games of real play
-# begin after that many random plies.
+# The sets in order of difficulty (of their middle positions: the earliest of real play are the hardest of all), with
+# the numbers of stones that their positions are drawn from. Games of real play begin after that many random plies.
 STONES = {
     "L3_R1": range(29, 42),
     "L2_R1": range(15, 29),

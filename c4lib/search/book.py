@@ -49,7 +49,7 @@ class Book:
     def to_bytes(self) -> bytes:
         """The book as a file holds it: a line of text, and ten bytes a position."""
         payload = self.entries.tobytes()
-        digest = hashlib.sha256(payload).hexdigest()
+        digest = _digest(VERSION, *self.geometry, len(self), payload)
         return (
             HEADER.format(version=VERSION, count=len(self), digest=digest, **self.geometry._asdict()).encode() + payload
         )
@@ -64,12 +64,15 @@ class Book:
         if version != VERSION:
             raise ValueError(f"this book is of version {version}, and this c4lib reads version {VERSION}")
         payload = content[header.end() :]
-        if len(payload) != count * ENTRY.itemsize or hashlib.sha256(payload).hexdigest() != header.group(6).decode():
+        digest = _digest(version, *board, count, payload)
+        if len(payload) != count * ENTRY.itemsize or digest != header.group(6).decode():
             raise ValueError("this book is damaged: its content and its checksum differ")
         geometry = Geometry(*board).checked()
         entries = np.frombuffer(payload, ENTRY)
-        keys, moves = entries["key"], entries["move"]
-        if (np.diff(keys) <= 0).any() or (keys < 0).any() or (moves >= geometry.columns).any():
+        keys, moves = entries["key"], entries["move"].astype(np.int64)
+        tops = (keys >> (moves * geometry.height)) & ((1 << geometry.height) - 1)  # of the column that is played
+        full = tops >= (1 << geometry.rows) - 1
+        if (np.diff(keys) <= 0).any() or (keys < 0).any() or (moves >= geometry.columns).any() or full.any():
             raise ValueError("this book is damaged: its entries are not in order, or hold impossible moves")
         return cls(entries, geometry)
 
@@ -89,3 +92,9 @@ class Book:
             return cls.from_bytes(Path(path).read_bytes())
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
+
+
+def _digest(*parts) -> str:
+    """The checksum of what the first line says, and of the entries."""
+    *numbers, payload = parts
+    return hashlib.sha256(repr(tuple(map(int, numbers))).encode() + payload).hexdigest()

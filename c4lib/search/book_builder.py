@@ -14,8 +14,7 @@ import heapq
 import itertools
 import os
 from collections.abc import Iterator
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
-from multiprocessing import get_context
+from concurrent.futures import FIRST_COMPLETED, wait
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,6 +33,7 @@ from ..games.connect4 import (
     playable,
 )
 from ..progress import bar
+from ..resume import drop_unfinished_line, worker_pool
 from .book import ENTRY, Book
 from .solver import Solver
 
@@ -99,6 +99,8 @@ class Builder:
     def replies(self, own: int, opp: int) -> list[tuple[int, int]]:
         """The different positions one move on, canonical; those where the game is over are left out."""
         g = self.geometry
+        if has_line(opp, g.rows, g.inarow):
+            return []
         children = [_after(own, opp, column, g) for column in _columns(own, opp, g)]
         going_on = [c for c in children if not has_line(c[1], g.rows, g.inarow) and c[0] | c[1] != g.board]
         return list(dict.fromkeys(self.canonical(*child) for child in going_on))
@@ -144,6 +146,7 @@ def build_book(
     """
     builder = Builder(geometry, cold_nodes)
     title = f"facts for a book, {geometry.columns} x {geometry.rows} x {geometry.inarow}, cold_nodes {cold_nodes}"
+    drop_unfinished_line(journal)
     facts = _read_journal(journal, title)
     processes = processes or os.cpu_count() or 1
     entries: dict[int, tuple[int, int]] = {}
@@ -160,9 +163,7 @@ def build_book(
     enqueue((), builder.roots())
     active: dict = {}  # decision -> what it needs
     running: dict = {}  # future -> question name
-    pool = ProcessPoolExecutor(
-        processes, get_context("spawn"), _start_answering, (geometry, warm_table_bits, cold_nodes)
-    )
+    pool = worker_pool(processes, _start_answering, (geometry, warm_table_bits, cold_nodes))
     with pool, journal.open("a", encoding="ascii") as log, bar(total=len(waiting), unit="position") as progress:
         if not log.tell():
             print(title, file=log, flush=True)
@@ -223,6 +224,7 @@ def check_book(book: Book, *, table_bits: int = WARM_TABLE_BITS) -> Iterator[str
     entries = [(*boards_of_key(number, geometry), number, move, score) for number, move, score in book.entries.tolist()]
     entries.sort(key=lambda entry: -popcount(entry[0] | entry[1]))  # the last first, to find them in the table later
     for own, opp, number, move, score in bar(entries, unit="position"):
+        derived = None  # stays so where the move cannot be played
         for column in _columns(own, opp, geometry):
             child = _after(own, opp, column, geometry)
             if column != move:
@@ -262,15 +264,13 @@ def _after(own, opp, column, geometry):
 
 
 def _read_journal(journal, title):
-    """The facts of a journal; a last line cut short by a kill is ignored."""
+    """The facts of a journal."""
     if not journal.exists() or not journal.stat().st_size:
         return {}
-    first, *lines = journal.read_text(encoding="ascii").split("\n")
+    first, *lines = journal.read_text(encoding="ascii").splitlines()
     if first != title:
         raise ValueError(f"{journal} holds {first!r}, not {title!r}")
-    if lines and lines[-1]:  # cut short: drop it, so that the next fact begins a line
-        journal.write_text("\n".join([first, *lines[:-1], ""]), encoding="ascii")
-    return {name: int(fact) for name, _, fact in (line.rpartition(" ") for line in lines[:-1])}
+    return {name: int(fact) for name, _, fact in (line.rpartition(" ") for line in lines)}
 
 
 _answerer: Answerer | None = None  # of this process

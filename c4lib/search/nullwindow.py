@@ -96,7 +96,7 @@ def solver_constants(geometry: Geometry) -> dict:
         EVEN=geometry.board & ~odd,
         KEY_BITS=key_bits,
         KEY_MASK=(1 << key_bits) - 1,
-        START_BITS=max(8, key_bits - TAG_BITS),
+        START_BITS=min(max(8, key_bits - TAG_BITS), key_bits),
         STRIDE=5 * count,
     )
 

@@ -110,7 +110,7 @@ class Solver:
         if threads < 1 or (threads > 1 and not self.compiled):
             raise ValueError(f"threads must be at least 1, and exactly 1 where nothing is compiled, not {threads}")
         self.threads = threads
-        self.table_bits = table_bits
+        self.table_bits = table_bits = min(table_bits, constants["KEY_BITS"])  # more would never be used
         self.highest_score = (constants["CELLS"] + 1) // 2
         constants |= geometry.constants | dict(THREADED=int(threads > 1)) | switches
         if not self.compiled:

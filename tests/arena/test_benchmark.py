@@ -22,6 +22,12 @@ def workshop(tmp_path, monkeypatch):
     return tmp_path / "sets"
 
 
+def affordable(name):
+    """A set without its earliest positions, which take seconds each."""
+    table = load(name)
+    return table[table.moves.str.len() >= 8]
+
+
 # --- classes ------------------------------------------------------------------------------------------------------
 
 
@@ -72,7 +78,7 @@ def test_edges_of_the_classes(stones, score, name):
 
 @pytest.mark.parametrize("name", CHEAP)
 def test_best_play_takes_as_many_plies_as_are_left(name, solver):
-    for row in load(name)[:10].itertuples():
+    for row in affordable(name)[:10].itertuples():
         line = solver.analyse(row.moves).principal_variation
         assert len(line) == plies_left(len(row.moves), row.score)
         position = Position.from_moves([*(int(digit) - 1 for digit in row.moves), *line])
@@ -105,15 +111,15 @@ def test_set(name):
 
 @pytest.mark.parametrize("name", CHEAP[:4])
 def test_scores_of_columns(name, solver):
-    for _, row in load(name).sample(30, random_state=1).iterrows():
+    for _, row in affordable(name).sample(30, random_state=1).iterrows():
         position = Position.from_moves(row.moves)
         for column in position.legal_moves:
             assert solver.solve(position.play(column)).score == -row[f"c{column}"]
 
 
-@pytest.mark.parametrize(("name", "count"), [("L1_R2", 30), ("real_play", 10), ("L1_R3", 2)])
+@pytest.mark.parametrize(("name", "count"), [("L1_R2", 30), ("real_play", 30), ("L1_R3", 2)])
 def test_scores_of_positions(name, count, solver):
-    sample = load(name).sample(count, random_state=1)
+    sample = affordable(name).sample(count, random_state=1)
     assert (solver.solve_many(sample.moves) == sample.score).all()
 
 

@@ -211,12 +211,12 @@ def test_scores_are_exact(size, compiled):
     assert_exact(solver_of(size, compiled), found, size)
 
 
-@pytest.mark.parametrize("size", [size for size in BOARDS if BOARDS[size] == 0 and size not in SLOW], ids=str)
-@needs_numba
-def test_every_position_of_a_small_board(size):
+@ways(*((size, True) for size in BOARDS if BOARDS[size] == 0))
+def test_every_position_of_a_small_board(size, compiled):
+    """Where they are too many, some from each part of the list that the search of everything makes."""
     found = list(every_position(size))
     step = max(1, len(found) // 20_000)
-    assert_exact(solver_of(size), found[::step], size)
+    assert_exact(solver_of(size, compiled), found[::step], size)
 
 
 @both_ways()

@@ -1,0 +1,43 @@
+"""What long computations share: worker processes that end with their parent, and files of lines that survive a kill."""
+
+import multiprocessing
+import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+
+def worker_pool(
+    processes: int | None = None, start: Callable | None = None, arguments: tuple = ()
+) -> ProcessPoolExecutor:
+    """A pool of fresh processes, by default one a core, which do not outlive this one even where it is killed.
+
+    Args:
+        processes: how many.
+        start: called in each process before its first task, with `arguments`.
+        arguments: for `start`.
+    """
+    context = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(processes, context, _begin, (start, arguments))
+
+
+def drop_unfinished_line(file: Path) -> None:
+    """Cut off a last line that has no end, as a kill may leave it. What comes before is not touched."""
+    if not file.exists():
+        return
+    with file.open("r+b") as stream:
+        content = stream.read()
+        if not content.endswith(b"\n"):
+            stream.truncate(content.rfind(b"\n") + 1)
+
+
+def _begin(start, arguments):
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    if start:
+        start(*arguments)
+
+
+def _end_with_parent():
+    multiprocessing.parent_process().join()
+    os._exit(1)
