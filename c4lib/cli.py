@@ -5,6 +5,8 @@ from pathlib import Path
 
 import click
 
+from .cli_alphazero import evaluate, play, train
+
 
 @click.group(invoke_without_command=True)
 @click.version_option(package_name="c4lib", message="%(version)s")
@@ -184,6 +186,10 @@ def readme():
     from .readme import update
 
     update()
+
+
+for command in (train, evaluate, play):
+    c4.add_command(command)
 
 
 def main() -> None:

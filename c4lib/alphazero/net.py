@@ -5,6 +5,7 @@ since with the one or two of the papers they hold a small network back.
 """
 
 import copy
+import json
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -95,22 +96,30 @@ class AlphaZeroNet(nn.Module):
         return functional.cross_entropy(logits, policies), functional.mse_loss(predicted, values)
 
     def save(self, path: str | Path):
-        """Write the weights, with the network's shape beside them, as safetensors."""
-        planes, rows, columns = self.shape["input_shape"]
-        shape = {**self.shape, "input_shape": f"{planes} {rows} {columns}"}
+        """Write the weights, with the network's shape beside them, as safetensors: equal weights, equal bytes."""
         weights = {name: tensor.detach().cpu().contiguous() for name, tensor in self.state_dict().items()}
-        safetensors.torch.save_file(weights, path, metadata={key: str(value) for key, value in shape.items()})
+        metadata = {"shape": json.dumps(self.shape)}  # one entry: the format leaves the order of several to chance
+        Path(path).write_bytes(safetensors.torch.save(weights, metadata))
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """The network of a file that `save` wrote, on the CPU whatever device it was saved from."""
-        with safetensors.safe_open(path, "pt") as file:
-            shape = file.metadata() or {}
-        if "input_shape" not in shape:
+        """The network of a file that `save` wrote, on the CPU whatever device it was saved from.
+
+        Raises ValueError for a file of something else, or a damaged one.
+        """
+        try:
+            with safetensors.safe_open(path, "pt") as file:
+                metadata = file.metadata() or {}
+            weights = safetensors.torch.load_file(path)
+        except safetensors.SafetensorError as error:
+            raise ValueError(f"{path} is no whole file of weights: {error}") from None
+        if "shape" not in metadata:
             raise ValueError(f"{path} holds no AlphaZero network")
-        input_shape = tuple(map(int, shape.pop("input_shape").split()))
-        net = cls(input_shape, **{key: int(value) for key, value in shape.items()})
-        net.load_state_dict(safetensors.torch.load_file(path))
+        net = cls(**json.loads(metadata["shape"]))
+        try:
+            net.load_state_dict(weights)
+        except RuntimeError:
+            raise ValueError(f"the weights in {path} do not fit the shape that it names") from None
         return net
 
     def folded(self) -> Self:

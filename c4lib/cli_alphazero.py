@@ -1,0 +1,169 @@
+"""The commands of `c4` that learn and play: `train`, `eval`, `play`. Like the others they import when they run."""
+
+import sys
+from pathlib import Path
+
+import click
+
+PATH = click.Path(path_type=Path)
+ANY_GAME = ("random", "alphazero")  # kinds of agents that can play every game; the others know Connect Four
+
+
+@click.command()
+@click.option("--game", help="The game to learn; it has a configuration of its own name.")
+@click.option("--config", "config_file", type=PATH, help="TOML file; by default the game's in c4lib/configs.")
+@click.option("--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Change a value; may be repeated.")
+@click.option("--folder", type=PATH, help="Of the run; by default runs/GAME.")
+@click.option("--resume", is_flag=True, help="Go on with the run in the folder.")
+@click.option("--opponent", default="random", show_default=True, help="To be evaluated against; none for no one.")
+@click.option("--tensorboard", is_flag=True, help="Write the metrics for TensorBoard too.")
+def train(game, config_file, overrides, folder, resume, opponent, tensorboard):
+    """Learn a game by self-play.
+
+    The run is a folder: its configuration, metrics.csv, checkpoints. A run that was stopped, however it was stopped,
+    goes on with --resume; with --folder alone it takes its configuration from there.
+    """
+    from .alphazero.config import Config
+    from .alphazero.run_folder import is_run
+    from .alphazero.trainer import Trainer
+
+    source = config_file or game
+    if source is None and resume and folder is not None:
+        if not is_run(folder):
+            raise ValueError(f"there is no run to resume in {folder}")
+        source = folder / "config.toml"
+    if source is None:
+        raise click.UsageError("name a --game or a --config, or a --folder to --resume")
+    config = Config.load(source, overrides)
+    if game is not None and config.game != game:
+        raise ValueError(f"{config_file} is a configuration of {config.game}, not of {game}")
+    rival = None if opponent == "none" else _agent(opponent, config.game, config.seed)
+    folder = folder or Path(config.log_dir) / config.game
+    trainer = Trainer(config, folder, resume=resume, tensorboard=tensorboard)
+    click.echo(f"{config.game}: {trainer.evaluate}; in {folder}, {trainer.iteration} iterations done")
+    trainer.run(rival)
+    click.echo(f"{folder}: {trainer.iteration} iterations done")
+
+
+@click.command("eval")
+@click.option("--game", required=True)
+@click.option("--model", required=True, type=PATH, help="File of weights, a checkpoint, or the folder of a run.")
+@click.option("--opponent", default="random", show_default=True, help="Name of an agent, such as minimax:8.")
+@click.option("--games", default=100, show_default=True, type=click.IntRange(min=1))
+@click.option("--simulations", default=100, show_default=True, type=click.IntRange(min=1), help="Of each search.")
+@click.option("--opening-plies", default=2, show_default=True, type=click.IntRange(min=0), help="Random plies first.")
+@click.option("--seed", default=0, show_default=True, help="Of the openings and the opponent.")
+def evaluate(game, model, opponent, games, simulations, opening_plies, seed):
+    """Play a trained network against another agent.
+
+    Each random opening is played from both seats. The brackets hold 95 % of the doubt about the points per game.
+    """
+    import numpy as np
+
+    from .alphazero.agent import AlphaZeroAgent
+    from .alphazero.trainer import play_match
+    from .arena.match import Score
+    from .games import make_game
+
+    rules = make_game(game)
+    agent = AlphaZeroAgent(model, rules, simulations)
+    rival = _agent(opponent, game, seed)
+    tally = play_match(rules, agent, rival, games, opening_plies, np.random.default_rng(seed))
+    click.echo(f"{simulations} simulations against {opponent}: {Score(*tally)}")
+
+
+@click.command()
+@click.option("--game", default="connect4", show_default=True)
+@click.option("--agent", "name", help="Name of an agent, such as minimax:8.")
+@click.option("--model", type=PATH, help="File of weights, a checkpoint, or the folder of a run.")
+@click.option("--simulations", default=100, show_default=True, type=click.IntRange(min=1), help="Of a model's search.")
+@click.option("--second", is_flag=True, help="Let the agent begin.")
+@click.option("--seed", type=int, help="Of an agent that draws lots.")
+def play(game, name, model, simulations, second, seed):
+    """Play against an agent in the terminal.
+
+    Moves are numbers, counted from 0 as the board shows them; ? asks the agent for its opinion, q ends the game.
+    """
+    from .games import make_game
+
+    if name is not None and model is not None:
+        raise click.UsageError("name an --agent or a --model, not both")
+    rules = make_game(game)
+    if model is not None:
+        from .alphazero.agent import AlphaZeroAgent
+
+        agent = AlphaZeroAgent(model, rules, simulations)
+    else:
+        agent = _agent(name or "random", game, seed)
+    human = -1 if second else 1
+    state = rules.initial_state()
+    while (value := rules.terminal_value(state)) is None:
+        click.echo(board_text(rules, state))
+        if rules.current_player(state) == human:
+            action = _ask(rules, state, agent)
+            if action is None:
+                return
+        else:
+            action = agent(rules, state)
+            click.echo(f"the agent plays {action}")
+        state = rules.apply(state, action)
+    click.echo(board_text(rules, state))
+    click.echo({1: "you won", 0: "a draw", -1: "you lost"}[int(value * rules.current_player(state) * human)])
+
+
+def board_text(game, state) -> str:
+    """The board in letters, X for the first player, with the numbers of the actions on its cells or below it."""
+    rows, columns = state.shape
+    by_cell = game.action_size == rows * columns
+    width = len(str(game.action_size - 1)) + 1
+    letters = {1: "X", -1: "O"}
+    lines = []
+    for row in range(rows):
+        cells = [letters.get(int(state[row, c]), str(row * columns + c) if by_cell else ".") for c in range(columns)]
+        lines.append("".join(cell.rjust(width) for cell in cells))
+    if not by_cell:
+        lines.append("".join(str(column).rjust(width) for column in range(columns)))
+    return "\n".join(["", *lines, ""])
+
+
+def _ask(game, state, agent):
+    """The action that the person at the terminal chooses; None where he has had enough."""
+    legal = [action for action, allowed in enumerate(game.legal_actions_mask(state)) if allowed]
+    letter = "X" if game.current_player(state) == 1 else "O"
+    while True:
+        click.echo(f"{letter}, your move (a number, ? or q): ", nl=False)
+        line = sys.stdin.readline()
+        answer = line.strip()
+        if not line or answer.lower() == "q":
+            click.echo("ended")
+            return None
+        if answer == "?":
+            click.echo(_opinion(game, state, agent))
+        elif answer.isascii() and answer.isdecimal() and int(answer) in legal:
+            return int(answer)
+        else:
+            click.echo(f"{answer!r} is no move here: choose from {', '.join(map(str, legal))}")
+
+
+def _opinion(game, state, agent):
+    """What an agent thinks of a position: the search of a network, or only the move of any other."""
+    action = agent(game, state)
+    found = getattr(agent, "search", None)
+    if not hasattr(found, "visits"):
+        return f"the agent would play {action}"
+    lines = [f"value {found.value:+.2f} for the side to move; the agent would play {action}", "move visits  value"]
+    for move in sorted(found.tree.legal.nonzero()[0], key=lambda move: -found.visits[move]):
+        value = "" if found.tree.q[move] != found.tree.q[move] else f"{found.tree.q[move]:+.2f}"
+        lines.append(f"{move:4} {found.visits[move]:6} {value:>6}")
+    return "\n".join(lines)
+
+
+def _agent(name, game, seed):
+    """The agent of a name; ValueError where it cannot play the game."""
+    from .agents import make_agent
+
+    kind = name.partition(":")[0]
+    agent = make_agent(name, seed=seed)
+    if game != "connect4" and kind not in ANY_GAME:
+        raise ValueError(f"{kind} plays connect4 only, not {game}: choose random")
+    return agent
