@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from c4lib import paths
+from c4lib import make_agent, paths
 from c4lib.arena import accuracy
 from c4lib.arena.accuracy import GradedGame, grade, move_losses, play_graded, summary
 from c4lib.cli import c4
@@ -30,10 +30,7 @@ def small(monkeypatch):
     solver = Solver(SMALL, table_bits=18)
     monkeypatch.setattr(accuracy, "Connect4", lambda: Connect4(*SMALL))
     monkeypatch.setattr(accuracy, "shared_solver", lambda: solver)
-    monkeypatch.setattr(accuracy, "ProcessPoolExecutor", lambda processes, context: ThreadPoolExecutor(1))
-    accuracy._opponent.cache_clear()
-    yield
-    accuracy._opponent.cache_clear()
+    monkeypatch.setattr(accuracy, "worker_pool", lambda processes: ThreadPoolExecutor(1))
 
 
 class LateSolver(Solver):
@@ -190,11 +187,9 @@ def test_a_draw_is_a_plain_zero(small):
 def test_same_number_and_seed_same_game(small, agent):
     games = []
     for _ in range(2):
-        accuracy._opponent.cache_clear()  # as in a process of its own
         games.append([untimed(play_graded(agent, number, ("minimax:2", "random"), 7)) for number in range(4)])
     assert games[0] == games[1]
     assert len({game.moves for game in games[0]}) > 1
-    accuracy._opponent.cache_clear()
     others = [play_graded(agent, number, ("minimax:2", "random"), 8).moves for number in range(4)]
     assert others != [game.moves for game in games[0]]
 
@@ -212,7 +207,9 @@ def test_a_part_of_the_opponents_moves_are_random(small):
 
     replies = first = 0
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(accuracy, "_opponent", lambda name: leftmost)
+        patch.setattr(
+            accuracy, "make_agent", lambda name, seed: leftmost if name == "leftmost" else make_agent(name, seed=seed)
+        )
         for number in range(60):
             game = play_graded("random", number, ("leftmost",), seed=2)
             position = Position(geometry=SMALL)
@@ -329,7 +326,7 @@ def test_unknown_agents_are_told(small, tmp_path):
 
 
 def a_game(number, opponent, seat, result, losses, slowest_later):
-    return GradedGame(number, opponent, seat, "44", result, losses, "", 9.0, slowest_later)
+    return GradedGame(number, "perfect", 0, opponent, seat, "44", result, losses, "", 9.0, slowest_later)
 
 
 def test_summary():
