@@ -191,6 +191,8 @@ class Solver:
                 batch = batch * 2 if time.perf_counter() - start < BATCH_SECONDS else max(batch // 2, 1)
                 progress.update(until - done)
                 done = until
+        if self.threads > 1:
+            self._clear_table()  # this thread may have made it small
         found = np.array(found, np.int64).reshape(-1, 3)
         return found[:, 0].astype(np.int8), found[:, 1], found[:, 2] / 1e9
 
@@ -241,24 +243,31 @@ class Solver:
 
     def clear(self) -> None:
         """Forget everything."""
-        for memory, handle in self._blocks:
+        for memory, _ in self._blocks:
             memory[kernels.NODES] = 0
+        self._clear_table()
+
+    # --- the workshop -------------------------------------------------------------------------------------------
+
+    def _clear_table(self):
+        for memory, handle in self._blocks:
             self._clear(handle, self._table_handle)
             if self.threads > 1:  # a table that several write to does not grow
                 memory[kernels.BITS] = self.table_bits
         if self.threads > 1:
             self._table[:] = 0
 
-    # --- the workshop -------------------------------------------------------------------------------------------
-
     def _boards(self, position: Any) -> tuple[int, int]:
         """The bitboards of a position, which must be one of this board."""
         if isinstance(position, tuple) and len(position) == 2:
             own, opp = position
-            if own & opp or (own | opp) & ~self.geometry.board:
+            mask = own | opp
+            if own & opp or mask & ~self.geometry.board:
                 raise ValueError(f"stones overlap or lie outside the board of {'{} x {}'.format(*self.geometry)}")
             if has_line(own, self.geometry.rows, self.geometry.inarow):
                 raise ValueError("the side to move has a line already")
+            if mask & ~(mask << 1 | self.geometry.bottom) or popcount(opp) - popcount(own) not in (0, 1):
+                raise ValueError("no game leads to these bitboards: a stone hangs in the air, or their numbers differ")
             return own, opp
         if isinstance(position, str):
             from ..games.position import Position
@@ -276,7 +285,8 @@ class Solver:
             raise ValueError(f"seconds must not be negative, nor {seconds}")
         deadline = kernels.FOREVER if seconds is None else clock() + int(min(seconds, 1e9) * 1e9)
         for memory, _ in self._blocks:
-            more = kernels.FOREVER // 2 if nodes is None else nodes // self.threads
+            most = kernels.FOREVER // 2
+            more = most if nodes is None else min(nodes // self.threads, most)
             memory[kernels.NODE_LIMIT] = int(memory[kernels.NODES]) + more
             memory[kernels.DEADLINE] = deadline
 
@@ -350,9 +360,13 @@ class Solver:
         return tuple(line)
 
 
-@cache
 def shared_solver(geometry: Geometry = STANDARD) -> Solver:
     """The solver of this process for a board, with its warm table and, where there is one, the lab's opening book."""
+    return _shared_solver(geometry)
+
+
+@cache
+def _shared_solver(geometry):
     from .. import paths  # not where only this module's own package is at hand
 
     return Solver(geometry, book=Book.load(paths.BOOK) if geometry == STANDARD and paths.BOOK.exists() else None)

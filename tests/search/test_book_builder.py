@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,6 @@ from c4lib.games.connect4 import (
     mirror,
     playable,
 )
-from c4lib.search import book_builder
 from c4lib.search.book import ENTRY, Book
 from c4lib.search.book_builder import SURELY_SLOW_STONES, boards_of_key, build_book, check_book
 from c4lib.search.solver import Solver
@@ -256,7 +256,7 @@ def test_a_complete_journal_is_enough(built, tmp_path, monkeypatch):
     shuffled = "\n".join([title, *np.random.default_rng(1).permutation(lines), ""])
     journal = tmp_path / "journal.txt"
     journal.write_text(shuffled)
-    monkeypatch.setattr(book_builder.ProcessPoolExecutor, "submit", None)
+    monkeypatch.setattr(ProcessPoolExecutor, "submit", None)
     assert same(build_book(journal, **SETTINGS), book)
     assert journal.read_text() == shuffled
 
