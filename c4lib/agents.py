@@ -6,6 +6,7 @@ from functools import cache
 import numpy as np
 
 from . import paths
+from .games import make_game
 from .games.base import Game
 from .games.connect4 import STANDARD, Connect4
 from .search.book import Book
@@ -95,6 +96,20 @@ def _perfect(argument: str, seed: int | None) -> Agent:
     return PerfectAgent(_seconds("perfect", argument) if argument else None)
 
 
+def _alphazero(argument: str, seed: int | None) -> Agent:
+    from .alphazero.agent import AlphaZeroAgent  # torch takes seconds to import
+
+    name, _, simulations = argument.partition("@")
+    if not name or not (simulations or "100").isdecimal():
+        raise ValueError(f"alphazero wants a model and simulations, as in alphazero:connect4@400, not {argument!r}")
+    model = paths.MODELS / f"{name}.safetensors"
+    if not model.is_file():
+        known = ", ".join(sorted(file.stem for file in paths.MODELS.glob("*.safetensors"))) or "none"
+        raise ValueError(f"there is no model {name!r} in {paths.MODELS}: there are {known}")
+    game = make_game(name.partition("-")[0])  # models are called GAME or GAME-VARIANT
+    return AlphaZeroAgent(model, game, int(simulations or 100))
+
+
 def _seconds(kind, argument):
     try:
         seconds = float(argument.removesuffix("s"))
@@ -111,6 +126,7 @@ AGENTS = {
     "minimax": ("minimax:DEPTH", _minimax),
     "engine": ("engine:SECONDS", _engine),
     "perfect": ("perfect, or perfect:SECONDS", _perfect),
+    "alphazero": ("alphazero:MODEL@SIMULATIONS, of which 0 plays the network's policy as it is", _alphazero),
 }
 
 

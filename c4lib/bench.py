@@ -1,4 +1,4 @@
-"""Measures engine and solver on this machine. Everything is timed in one run, side by side: trust the ratios."""
+"""Measures engine, solver and self-play on this machine. All is timed in one run, side by side: trust the ratios."""
 
 import statistics
 import subprocess
@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from . import bench_solver
+from . import bench_alphazero, bench_solver
 from .arena.match import play_match
 from .arena.openings import random_openings
 from .games.connect4 import STANDARD, Connect4
@@ -32,7 +32,7 @@ def main(parts: Sequence[str] = (), save: Path | None = None) -> None:
 
     Args:
         parts: names in `PARTS`; none means all.
-        save: folder for the solver's numbers, as CSV files.
+        save: folder for the numbers of solver and self-play, as CSV files.
 
     Raises ValueError for a part that does not exist.
     """
@@ -55,11 +55,24 @@ def engine_tables(save: Path | None) -> Iterator[Table]:
 
 def solver_tables(save: Path | None) -> Iterator[Table]:
     """The solver on the benchmark sets, on the empty board, and with two threads."""
-    for name, title, measure in (
+    yield from _measured(
+        save,
         ("sets", "The solver, one core, a cold table for each position, no book", bench_solver.measure_sets),
         ("empty_board", "The empty board from nothing", bench_solver.measure_empty_board),
         ("threads", f"{len(bench_solver.OPENINGS)} openings, one table", bench_solver.measure_threads),
-    ):
+    )
+
+
+def alphazero_tables(save: Path | None) -> Iterator[Table]:
+    """Self-play with the network of connect4.toml, beside the network alone."""
+    memory = f"trees of a worker: {bench_alphazero.tree_bytes() / 1e6:.1f} MB"
+    title = f"Self-play, {bench_alphazero.GAMES} games of a worker at one time ({memory})"
+    yield from _measured(save, ("self_play", title, bench_alphazero.measure_self_play))
+
+
+def _measured(save, *parts):
+    """Tables of numbers, each measured when it is asked for, and saved as `NAME.csv`."""
+    for name, title, measure in parts:
         numbers = measure()
         if save:
             numbers.to_csv(save / f"{name}.csv", float_format="%.6g", lineterminator="\n")
@@ -70,10 +83,12 @@ def solver_tables(save: Path | None) -> Iterator[Table]:
 
 
 def _readable(column: str, value: float) -> str:
-    """A number of the solver's tables, with its unit."""
-    if "nodes" in column or column == "positions":
+    """A number of a table, by its column: a count, a ratio, or seconds with their unit; nothing where it is NaN."""
+    if value != value:
+        return ""
+    if "nodes" in column or column in ("positions", "batch", "evaluations", "simulations"):
         return f"{value:,.0f}"
-    if column in ("ratio", "speedup"):
+    if column in ("ratio", "speedup", "share", "gain"):
         return f"{value:.3f}"
     if value >= 1:
         return f"{value:.2f} s"
@@ -189,4 +204,4 @@ def start_table() -> Table:
     return table
 
 
-PARTS = {"engine": engine_tables, "solver": solver_tables}
+PARTS = {"engine": engine_tables, "solver": solver_tables, "alphazero": alphazero_tables}

@@ -50,7 +50,7 @@ def train(game, config_file, overrides, folder, resume, opponent, tensorboard):
 @click.option("--model", required=True, type=PATH, help="File of weights, a checkpoint, or the folder of a run.")
 @click.option("--opponent", default="random", show_default=True, help="Name of an agent, such as minimax:8.")
 @click.option("--games", default=100, show_default=True, type=click.IntRange(min=1))
-@click.option("--simulations", default=100, show_default=True, type=click.IntRange(min=1), help="Of each search.")
+@click.option("--simulations", default=100, show_default=True, type=click.IntRange(min=0), help="Of each search.")
 @click.option("--opening-plies", default=2, show_default=True, type=click.IntRange(min=0), help="Random plies first.")
 @click.option("--seed", default=0, show_default=True, help="Of the openings and the opponent.")
 def evaluate(game, model, opponent, games, simulations, opening_plies, seed):
@@ -76,7 +76,7 @@ def evaluate(game, model, opponent, games, simulations, opening_plies, seed):
 @click.option("--game", default="connect4", show_default=True)
 @click.option("--agent", "name", help="Name of an agent, such as minimax:8.")
 @click.option("--model", type=PATH, help="File of weights, a checkpoint, or the folder of a run.")
-@click.option("--simulations", default=100, show_default=True, type=click.IntRange(min=1), help="Of a model's search.")
+@click.option("--simulations", default=100, show_default=True, type=click.IntRange(min=0), help="Of a model's search.")
 @click.option("--second", is_flag=True, help="Let the agent begin.")
 @click.option("--seed", type=int, help="Of an agent that draws lots.")
 def play(game, name, model, simulations, second, seed):

@@ -10,6 +10,7 @@ NOTEBOOKS = ROOT / "notebooks"
 PROFILES = NOTEBOOKS / "profiles"
 DATA = ROOT / "data"
 BOOK = DATA / "book" / "connect4.book"
+MODELS = DATA / "models"
 FIGURES = Path(os.environ.get("C4_FIGURES", ROOT / "figures"))  # elsewhere while notebooks are only compared
 BUILD = ROOT / "build"
 

@@ -5,8 +5,11 @@ import pytest
 
 from c4lib import agents, paths
 from c4lib.agents import EngineAgent, PerfectAgent, RandomAgent, make_agent
+from c4lib.alphazero.config import Config
+from c4lib.alphazero.net import AlphaZeroNet
 from c4lib.games.connect4 import Connect4, Geometry
 from c4lib.games.position import Position
+from c4lib.games.tictactoe import TicTacToe
 from c4lib.search.book import ENTRY, Book
 from c4lib.search.minimax import Connect4MinimaxOpponent
 from c4lib.search.solver import Solver
@@ -129,6 +132,42 @@ def test_perfect_opens_in_the_centre():
     agent = make_agent("perfect:1")
     assert agent(GAME, GAME.initial_state()) == 3
     assert (agent.result.source, agent.result.score) == ("book", 1)
+
+
+@pytest.fixture
+def models(monkeypatch, tmp_path):
+    """A folder of models for the while: tictactoe-tiny, a network that knows nothing."""
+    monkeypatch.setattr(paths, "MODELS", tmp_path)
+    game, config = TicTacToe(), Config(game="tictactoe", n_blocks=1, n_channels=4)
+    AlphaZeroNet.of(game, config).save(tmp_path / "tictactoe-tiny.safetensors")
+    return tmp_path
+
+
+@pytest.mark.parametrize(("simulations", "number"), [("", 100), ("@20", 20), ("@0", 0)])
+def test_alphazero(models, simulations, number):
+    agent, game = make_agent(f"alphazero:tictactoe-tiny{simulations}"), TicTacToe()
+    assert agent.num_simulations == number
+    state = game.apply(game.initial_state(), 4)
+    assert game.legal_actions_mask(state)[agent(game, state)]
+    assert agent.search is None if number == 0 else agent.search.visits.sum() == number
+
+
+@pytest.mark.parametrize(
+    ("argument", "said"),
+    [
+        ("", "wants a model and simulations, as in alphazero:connect4@400, not ''"),
+        ("@100", "wants a model and simulations"),
+        ("tictactoe-tiny@many", "wants a model and simulations"),
+        ("tictactoe-tiny@-1", "wants a model and simulations"),
+        ("nothing@5", "there is no model 'nothing' in .*: there are chess, tictactoe-tiny"),
+        ("../tictactoe-tiny@5", "there is no model"),
+        ("chess@5", "no game named 'chess'"),
+    ],
+)
+def test_wrong_models(models, argument, said):
+    (models / "chess.safetensors").write_bytes((models / "tictactoe-tiny.safetensors").read_bytes())
+    with pytest.raises(ValueError, match=said):
+        make_agent(f"alphazero:{argument}")
 
 
 def test_seeded_random_agents_repeat_themselves():

@@ -21,13 +21,14 @@ class AlphaZeroAgent:
         net: a network; the path of its weights, of a checkpoint, or of a run (then its latest checkpoint); or
             anything else that evaluates planes, see `mcts.Evaluate`.
         game: the game that it plays; ValueError where a network is of another shape.
-        num_simulations: of each search.
+        num_simulations: of each search; 0 for none: the legal move that the network's policy likes best.
         device, dtype: of a network or path, see `net.choose_backend`.
         cache_positions: evaluations kept from move to move.
         options: other keys of `Config` for the search, such as `c_puct`.
 
     Attributes:
-        search: the `Search` of the last call, values for the side that was to move; None before the first.
+        search: the `Search` of the last call, values for the side that was to move; None before the first, and
+            where there are no simulations.
     """
 
     def __init__(
@@ -53,12 +54,14 @@ class AlphaZeroAgent:
         self.search: Search | None = None
         self._shape = _shape(game)
         options = {"fast_simulations": 1, **options, "cache_positions": cache_positions}
-        self._config = Config(game=game.name, num_simulations=num_simulations, **options)
+        self._config = Config(game=game.name, num_simulations=num_simulations or 1, **options)
         self._options = options
         self._cache = Cache(cache_positions, game.action_size) if cache_positions else None
 
     def __call__(self, game: Game, state: np.ndarray) -> int:
         """The move to play. Raises ValueError for a finished game, or one of another shape."""
+        if not self.num_simulations:
+            return self.choose(game, [state])[0]
         self._check(game)
         found = search(game, self.evaluate, state, self.num_simulations, cache=self._cache, **self._options)
         self.search = found
@@ -71,6 +74,9 @@ class AlphaZeroAgent:
         actions = []
         for start in range(0, len(states), AT_ONCE):
             part = slice(start, start + AT_ONCE)
+            if not self.num_simulations:
+                actions += self._by_policy(game, own[part], opp[part])
+                continue
             n = len(own[part])
             forest = Forest(game, self.evaluate, self._config, n, self._cache)
             noise = root_noise(game, self._config, own[part], opp[part], [None] * n)
@@ -78,6 +84,13 @@ class AlphaZeroAgent:
             forest.run()
             actions += forest.best_actions().tolist()
         return actions
+
+    def _by_policy(self, game, own, opp):
+        """The likeliest legal moves; a search would find a finished game by itself."""
+        if not np.isnan(game.terminal_boards(own, opp)).all():
+            raise ValueError("a finished game has no move to play")
+        logits, _ = self.evaluate(game.encode_boards(own, opp))
+        return np.where(game.legal_boards(own, opp), logits, -np.inf).argmax(axis=1).tolist()
 
     def forget(self):
         """Clear the evaluations kept: for when the network behind `evaluate` has been changed."""

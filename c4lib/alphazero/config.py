@@ -51,7 +51,7 @@ class Config:
     games_per_iteration: int = 100
     # games between two trainings
     parallel_games: int = 128
-    # games in play at one time, which is the largest batch of the network
+    # games in play at one time, shared among the threads: a thread's share is the network's largest batch
     temperature_threshold: int = 15
     # plies of a game played at temperature 1; after them the best move
     full_search_probability: float = 1.0
@@ -88,14 +88,16 @@ class Config:
     # iterations between two evaluations
     eval_games: int = 200
     # games of an evaluation
+    opening_plies: int = 2
+    # random plies that games of evaluation and arena begin with: two players without chance would repeat themselves
     seed: int = 42
     # of everything random
     device: str = "auto"
     # "auto" (the best there is), "cpu", "cuda", "mps", or any name that torch knows
     dtype: str = "auto"
-    # of the network in self-play: "auto" (bfloat16 where it is fast), "float32" or "bfloat16"
+    # in which the network is computed: "auto" (bfloat16 where it is fast), "float32" or "bfloat16"
     threads: int = 0
-    # of the network on a CPU; 0 for torch's own choice
+    # so many play side by side, and the network learns on so many; 0 for one a core
     checkpoint_dir: str = "checkpoints"
     # folder for weights and the state of the run
     log_dir: str = "runs"
@@ -167,7 +169,7 @@ RANGES = (
         "at least 1",
     ),
     ("c_puct dirichlet_alpha learning_rate", lambda x: x > 0, "more than 0"),
-    ("fpu_reduction weight_decay temperature_threshold seed threads", lambda x: x >= 0, "at least 0"),
+    ("fpu_reduction weight_decay temperature_threshold opening_plies seed threads", lambda x: x >= 0, "at least 0"),
     ("dirichlet_weight root_value_weight full_search_probability", lambda x: 0 <= x <= 1, "from 0 to 1"),
     ("gumbel_actions", lambda n: n == 0 or n >= 2, "0, or at least 2"),
     ("cache_positions", lambda n: n >= 0 and n & (n - 1) == 0, "0 or a power of two"),

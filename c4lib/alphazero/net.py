@@ -6,6 +6,8 @@ since with the one or two of the papers they hold a small network back.
 
 import copy
 import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -94,6 +96,20 @@ class AlphaZeroNet(nn.Module):
         """Cross-entropy to policy targets `(n, action_size)`, and mean squared error to value targets `(n,)`."""
         logits, predicted = self(planes)
         return functional.cross_entropy(logits, policies), functional.mse_loss(predicted, values)
+
+    def learn(self, batch: Sequence[np.ndarray], optimiser: torch.optim.Optimizer, backend: "Backend") -> torch.Tensor:
+        """One step of the optimiser on planes, policy and value targets; the two losses, `(2,)`, as they were before.
+
+        The weights and what is summed over a batch stay float32 whatever the backend's number format.
+        """
+        planes, policies, values = (torch.from_numpy(array).to(backend.device) for array in batch)
+        planes = planes.to(memory_format=torch.channels_last)
+        with torch.autocast(backend.device.type, backend.dtype, enabled=backend.dtype != torch.float32):
+            losses = self.losses(planes, policies, values)
+        optimiser.zero_grad()
+        sum(losses).backward()
+        optimiser.step()
+        return torch.stack(losses).detach()
 
     def save(self, path: str | Path):
         """Write the weights, with the network's shape beside them, as safetensors: equal weights, equal bytes."""
@@ -210,3 +226,14 @@ class Evaluator:
     def __str__(self) -> str:
         shape = self._net.shape
         return f"{shape['n_blocks']} blocks of {shape['n_channels']} channels on {self.backend}"
+
+
+@contextmanager
+def network_threads(number: int) -> Iterator[None]:
+    """Networks on the CPU are computed on so many threads here (torch has one such number for the process)."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(number)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

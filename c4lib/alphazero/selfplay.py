@@ -4,7 +4,10 @@ Each game has a random generator of its own, made of the seed and the game's num
 not depend on how many are played at a time, as far as the network's arithmetic does not.
 """
 
+import itertools
 import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
@@ -39,12 +42,51 @@ class Played:
     samples: Samples  # game by game, ply by ply; of fast searches none
     results: np.ndarray  # (games,) int8: 1 where the first player won, 0 draw, -1
     moves: list[list[int]]  # the actions of each game
-    statistics: dict[str, Any]  # see `SelfPlayWorker.play`
+    simulations: int  # of all searches
+    evaluations: int  # asked of the network, in so many batches
+    batches: int
+    seconds: float
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Self], seconds: float) -> Self:
+        """All games of some parts, in order, which took so many seconds together."""
+        return cls(
+            samples=Samples.concatenate([part.samples for part in parts]),
+            results=np.concatenate([part.results for part in parts]),
+            moves=[moves for part in parts for moves in part.moves],
+            simulations=sum(part.simulations for part in parts),
+            evaluations=sum(part.evaluations for part in parts),
+            batches=sum(part.batches for part in parts),
+            seconds=seconds,
+        )
 
     @property
     def lengths(self) -> np.ndarray:
         """int: plies of each game."""
         return np.array([len(moves) for moves in self.moves])
+
+    @property
+    def statistics(self) -> dict[str, Any]:
+        """The games in numbers.
+
+        `games`, `positions` (samples), `simulations_per_second`, `evaluations_per_second`, `mean_length`,
+        `first_wins`, `draws`, `second_wins` (shares of games), `policy_entropy` (mean of the targets, in nats),
+        `value_error` (mean square of root value - outcome).
+        """
+        policy = self.samples.policy
+        entropy = -(policy * np.log(np.where(policy > 0, policy, 1))).sum(axis=1)
+        return {
+            "games": len(self.moves),
+            "positions": len(policy),
+            "simulations_per_second": self.simulations / self.seconds,
+            "evaluations_per_second": self.evaluations / self.seconds,
+            "mean_length": float(self.lengths.mean()),
+            "first_wins": float(np.mean(self.results == 1)),
+            "draws": float(np.mean(self.results == 0)),
+            "second_wins": float(np.mean(self.results == -1)),
+            "policy_entropy": float(entropy.mean()),
+            "value_error": float(np.mean((self.samples.root_value - self.samples.outcome) ** 2)),
+        }
 
 
 class _Table:
@@ -75,10 +117,6 @@ class SelfPlayWorker:
 
         Moves are drawn from the policy until `temperature_threshold` plies, then the best is played; a Gumbel search,
         whose noise is its exploration, always plays its best. A place whose game has ended takes the next game.
-
-        The statistics: `games`, `positions` (samples), `seconds`, `simulations`, `evaluations`, `batches`,
-        `simulations_per_second`, `mean_length`, `first_wins`, `draws`, `second_wins` (shares of games),
-        `policy_entropy` (mean of the targets, in nats), `value_error` (mean square of root value - outcome).
         """
         started = time.perf_counter()
         game, config = self.game, self.config
@@ -156,26 +194,32 @@ class SelfPlayWorker:
             outcome=(signs * np.array(results, int)).astype(np.float32),
             root_value=np.array(values, np.float32),
         )
-        results = np.array([result for _, result in ended], np.int8)
-        moves = [table.moves for table, _ in ended]
-        policy = samples.policy
-        entropy = -(policy * np.log(np.where(policy > 0, policy, 1))).sum(axis=1)
-        statistics = {
-            "games": len(ended),
-            "positions": len(records),
-            "seconds": seconds,
-            "simulations": forest.simulations,
-            "evaluations": forest.evaluations,
-            "batches": forest.batches,
-            "simulations_per_second": forest.simulations / seconds,
-            "mean_length": float(np.mean([len(actions) for actions in moves])),
-            "first_wins": float(np.mean(results == 1)),
-            "draws": float(np.mean(results == 0)),
-            "second_wins": float(np.mean(results == -1)),
-            "policy_entropy": float(entropy.mean()),
-            "value_error": float(np.mean((samples.root_value - samples.outcome) ** 2)),
-        }
-        return Played(samples, results, moves, statistics)
+        return Played(
+            samples=samples,
+            results=np.array([result for _, result in ended], np.int8),
+            moves=[table.moves for table, _ in ended],
+            simulations=forest.simulations,
+            evaluations=forest.evaluations,
+            batches=forest.batches,
+            seconds=seconds,
+        )
+
+
+def play_side_by_side(workers: Sequence[SelfPlayWorker], n_games: int, seed: int, *, first: int = 0) -> Played:
+    """What one worker's `play` gives, from several that play in threads, each its share of the games.
+
+    They must not share a cache. Where the network runs on the CPU its own threads are better left at one.
+    """
+    started = time.perf_counter()
+    bounds = first + np.arange(len(workers) + 1) * n_games // len(workers)
+    shares = [(int(start), int(end - start)) for start, end in itertools.pairwise(bounds) if end > start]
+    with ThreadPoolExecutor(len(shares)) as threads:
+        playing = [
+            threads.submit(worker.play, count, seed, first=start)
+            for worker, (start, count) in zip(workers, shares, strict=False)
+        ]
+        parts = [future.result() for future in playing]
+    return Played.concatenate(parts, time.perf_counter() - started)
 
 
 def _draw(policy, generator):

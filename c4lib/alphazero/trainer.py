@@ -19,10 +19,10 @@ from ..games.base import Game
 from ..progress import bar
 from .agent import AlphaZeroAgent
 from .config import Config
-from .net import AlphaZeroNet, Evaluator
+from .net import AlphaZeroNet, Evaluator, network_threads
 from .replay import ReplayBuffer
 from .run_folder import CANDIDATE, WEIGHTS, RunFolder
-from .selfplay import SelfPlayWorker
+from .selfplay import SelfPlayWorker, play_side_by_side
 
 Opponent = Callable[[Game, np.ndarray], int]
 
@@ -54,6 +54,7 @@ METRICS = (
 # What a generator is for: the last number of its seed, never 0 (zeros at the end of a seed count for nothing).
 TRAINING, EVALUATION, ARENA = 1, 2, 3
 ATTEMPTS = 1000  # tries for an opening before giving up
+LEAST_BATCH = 32  # games that a worker plays at one time: with fewer another worker gains nothing
 GATE_GAMES = 40  # of an arena that decides, where no other number is given
 
 
@@ -82,8 +83,6 @@ class Trainer:
         gate: promote a candidate only if its arena win rate is higher than this; None promotes always.
         arena_games: games of each candidate against the network before, written to the metrics; 0 for none (or for
             40 with a gate).
-        opening_plies: random plies with which the games of arena and evaluation begin, since two players without
-            chance would play the same game again and again. Each opening is played from both seats.
         tensorboard: write the metrics for TensorBoard too, into `folder`; ModuleNotFoundError where it is missing.
 
     Attributes:
@@ -106,21 +105,19 @@ class Trainer:
         resume: bool = False,
         gate: float | None = None,
         arena_games: int = 0,
-        opening_plies: int = 2,
         tensorboard: bool = False,
     ):
         if gate is not None and not 0 <= gate <= 1:
             raise ValueError(f"gate must be from 0 to 1, not {gate!r}")
-        if arena_games < 0 or opening_plies < 0:
-            raise ValueError("arena_games and opening_plies must be at least 0")
+        if arena_games < 0:
+            raise ValueError("arena_games must be at least 0")
         writer = _board_writer() if tensorboard else None
-        self.config, self.gate, self.opening_plies = config, gate, opening_plies
+        self.config, self.gate = config, gate
         self.arena_games = arena_games or (GATE_GAMES if gate is not None else 0)
         self.game = make_game(config.game) if game is None else game
         if self.game.name != config.game:
             raise ValueError(f"the configuration is of {config.game}, the game is {self.game.name}")
-        if config.threads:
-            torch.set_num_threads(config.threads)
+        self._threads = config.threads or torch.get_num_threads()
         self.net = AlphaZeroNet.of(self.game, config)
         self.evaluate = Evaluator(self.net, config.device, config.dtype)
         device = self.evaluate.backend.device
@@ -133,10 +130,12 @@ class Trainer:
         )
         self._buffer = ReplayBuffer(config.replay_buffer_capacity, self.game.action_size, merge=config.merge_duplicates)
         self._best = self.net
-        self._worker = SelfPlayWorker(self.game, self.evaluate, config)
+        workers = max(1, min(self._threads, config.parallel_games // LEAST_BATCH))
+        share = config.replace({"parallel_games": max(1, config.parallel_games // workers)})
+        self._workers = [SelfPlayWorker(self.game, self.evaluate, share) for _ in range(workers)]
         self._player = self._agent(self.evaluate)
         self.iteration = 0
-        options = {"gate": gate, "arena_games": self.arena_games, "opening_plies": opening_plies}
+        options = {"gate": gate, "arena_games": self.arena_games}
         self._files = RunFolder(folder, config, options, METRICS, resume=resume)
         self.folder = self._files.folder
         if self._files.latest is not None:
@@ -206,9 +205,9 @@ class Trainer:
     def _play(self, number):
         """Games against itself, into the buffer."""
         games = self.config.games_per_iteration
-        if self._worker.cache is not None:
-            self._worker.cache.clear()  # also where the network is the same: a resumed run begins with none
-        played = self._worker.play(games, self.config.seed, first=(number - 1) * games)
+        self._forget()  # also where the network is the same: a resumed run begins with an empty cache
+        with network_threads(1):
+            played = play_side_by_side(self._workers, games, self.config.seed, first=(number - 1) * games)
         self._buffer.add(played.samples)
         found = played.statistics
         return {
@@ -220,27 +219,24 @@ class Trainer:
 
     def _train(self, number):
         """Steps of the optimiser on random batches of the buffer; mean losses."""
-        config, device = self.config, self.evaluate.backend.device
+        config, backend = self.config, self.evaluate.backend
         generator = np.random.default_rng([config.seed, number, TRAINING])
         steps = config.training_steps_per_iteration
-        losses = torch.zeros(2, device=device)
+        losses = torch.zeros(2, device=backend.device)
         self.net.train()
-        for step in range(steps):
-            rate = config.learning_rate_at((number - 1 + step / steps) / config.num_iterations)
-            for group in self._optimiser.param_groups:
-                group["lr"] = rate
-            batch = self._buffer.sample(
-                config.batch_size,
-                generator,
-                self.game,
-                symmetries=config.symmetries,
-                root_value_weight=config.root_value_weight,
-            )
-            policy_loss, value_loss = self.net.losses(*(torch.from_numpy(array).to(device) for array in batch))
-            self._optimiser.zero_grad()
-            (policy_loss + value_loss).backward()
-            self._optimiser.step()
-            losses += torch.stack([policy_loss.detach(), value_loss.detach()])
+        with network_threads(self._threads):
+            for step in range(steps):
+                rate = config.learning_rate_at((number - 1 + step / steps) / config.num_iterations)
+                for group in self._optimiser.param_groups:
+                    group["lr"] = rate
+                batch = self._buffer.sample(
+                    config.batch_size,
+                    generator,
+                    self.game,
+                    symmetries=config.symmetries,
+                    root_value_weight=config.root_value_weight,
+                )
+                losses += self.net.learn(batch, self._optimiser, backend)
         policy, value = (losses / steps).tolist()
         if not np.isfinite(policy + value):
             raise ValueError(f"the losses of iteration {number} are not finite: try a smaller learning_rate")
@@ -267,8 +263,12 @@ class Trainer:
     def _use(self, net):
         self.evaluate.update(net)
         self._player.forget()
-        if self._worker.cache is not None:
-            self._worker.cache.clear()
+        self._forget()
+
+    def _forget(self):
+        for worker in self._workers:
+            if worker.cache is not None:
+                worker.cache.clear()
 
     # --- games against others ---------------------------------------------------------------------------------------
 
@@ -278,7 +278,7 @@ class Trainer:
         The openings are the same in every evaluation of a run.
         """
         generator = np.random.default_rng([self.config.seed, EVALUATION])
-        return play_match(self.game, self._player, opponent, num_games, self.opening_plies, generator)
+        return play_match(self.game, self._player, opponent, num_games, self.config.opening_plies, generator)
 
     def _eval_vs_solver(self, solver: Opponent, num_games: int) -> Tally:
         """`_eval_vs_opponent` for one that never errs: every loss, and every draw of a won opening, is a mistake."""
@@ -290,7 +290,7 @@ class Trainer:
         A diagnostic: nothing depends on it unless the trainer was given a gate.
         """
         players = self._agent(candidate), self._agent(best)
-        return play_match(self.game, *players, games, self.opening_plies, generator).share
+        return play_match(self.game, *players, games, self.config.opening_plies, generator).share
 
     def _agent(self, evaluate, num_simulations=None):
         config = self.config

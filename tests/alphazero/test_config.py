@@ -32,6 +32,7 @@ def test_connect4():
         "min_buffer_size": 20_000,
         "eval_interval": 5,
         "eval_games": 200,
+        "opening_plies": 4,
         "num_iterations": 50,
         "seed": 42,
         "device": "auto",

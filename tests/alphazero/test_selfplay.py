@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from c4lib.alphazero.config import Config
-from c4lib.alphazero.selfplay import Samples, SelfPlayWorker
+from c4lib.alphazero.selfplay import Samples, SelfPlayWorker, play_side_by_side
 
 from .players import EVERY_GAME, scrambled
 
@@ -42,7 +42,7 @@ def test_records_tell_what_was_played(game):
         assert game.terminal_value(state) * game.current_player(state) == result
     assert row == len(played.samples.own) == played.lengths.sum() == played.statistics["positions"]
     assert (np.abs(played.samples.root_value) <= 1).all()
-    assert played.statistics["simulations"] == 12 * row
+    assert played.simulations == 12 * row
     shares = [played.statistics[key] for key in ("first_wins", "draws", "second_wins")]
     assert sum(shares) == pytest.approx(1)
 
@@ -62,11 +62,25 @@ def test_the_batch_does_not_decide_the_games(game):
     assert all(map(np.array_equal, joined, together.samples))
 
 
+def test_workers_side_by_side_play_what_one_does(game):
+    config = Config(game=game.name, num_simulations=12, fast_simulations=4, temperature_threshold=4)
+    alone = play(game, 7)
+    for number in (1, 2, 3, 9):
+        workers = [SelfPlayWorker(game, scrambled(game), config) for _ in range(number)]
+        together = play_side_by_side(workers, 7, seed=5)
+        assert same(together, alone)
+        assert np.array_equal(together.results, alone.results)
+        assert together.simulations == alone.simulations
+        assert together.statistics.keys() == alone.statistics.keys()
+    parts = [play_side_by_side(workers, count, seed=5, first=first) for first, count in ((0, 2), (2, 5))]
+    assert parts[0].moves + parts[1].moves == alone.moves
+
+
 def test_fast_searches_teach_nothing(game):
     played = play(game, 20, full_search_probability=0.3)
     assert 0 < len(played.samples.own) < played.lengths.sum()
     fast = played.lengths.sum() - len(played.samples.own)
-    assert played.statistics["simulations"] == 12 * len(played.samples.own) + 4 * fast
+    assert played.simulations == 12 * len(played.samples.own) + 4 * fast
 
 
 def test_after_the_threshold_the_best_is_played(game):

@@ -139,7 +139,7 @@ def test_the_candidate_plays_from_its_promotion_on(tmp_path):
     planes = np.stack([GAME.encode(GAME.initial_state())] * 2)
     before = trainer.evaluate(planes)[0]
     trainer._play(1)
-    assert trainer._worker.cache._used.any()
+    assert all(worker.cache._used.any() for worker in trainer._workers)
     trainer._train(1)
     assert np.array_equal(trainer.evaluate(planes)[0], before), "training alone changes nothing"
     trainer._promote_candidate_to_best()
@@ -148,8 +148,9 @@ def test_the_candidate_plays_from_its_promotion_on(tmp_path):
     with torch.inference_mode():
         wanted = trainer.net.eval()(torch.from_numpy(planes))[0].numpy()
     assert np.allclose(after, wanted, atol=1e-5)
-    assert trainer._worker.evaluate is trainer.evaluate
-    assert not trainer._worker.cache._used.any(), "what the old network said is forgotten"
+    for worker in trainer._workers:
+        assert worker.evaluate is trainer.evaluate
+        assert not worker.cache._used.any(), "what the old network said is forgotten"
 
 
 def test_another_game_is_learned_without_being_named(tmp_path):
@@ -322,6 +323,17 @@ def test_a_run_killed_many_times_comes_to_the_same_weights(tmp_path, gate):
         assert untimed(folder, BY_CHANCE) == untimed(whole, BY_CHANCE)
 
 
+def test_with_two_threads_a_resumed_run_comes_to_the_same_weights(tmp_path):
+    config = TINY.replace({"threads": 2, "parallel_games": 64, "games_per_iteration": 20, "dtype": "auto"})
+    whole = trained(tmp_path / "whole", config)
+    assert len(whole._workers) == 2
+    folder = tmp_path / "resumed"
+    next(Trainer(config, folder).iterations())
+    trained(folder, config, resume=True)
+    assert latest(folder) == latest(whole.folder)
+    assert untimed(folder) == untimed(whole.folder)
+
+
 def test_a_run_that_is_done_stays_as_it_is(copied):
     before = everything(copied)
     assert trained(copied, resume=True).iteration == TINY.num_iterations
@@ -466,6 +478,23 @@ def test_moves_are_chosen_side_by_side_as_alone(options):
         states = [state for state in states if GAME.terminal_value(state) is None]
         agent = AlphaZeroAgent(evaluate, GAME, 30, cache_positions=64, **options)
         assert agent.choose(GAME, states) == [agent(GAME, state) for state in states]
+
+
+def test_without_simulations_the_policy_plays():
+    states = [GAME.initial_state(), GAME.apply(GAME.initial_state(), 4), GAME.apply(GAME.initial_state(), 0)]
+    for seed in range(5):
+        evaluate = scrambled(GAME, seed)
+        agent = AlphaZeroAgent(evaluate, GAME, 0)
+        likeliest = []
+        for state in states:
+            logits = evaluate(GAME.encode(state)[None])[0][0]
+            likeliest.append(max(legal_actions(GAME, state), key=lambda action, logits=logits: logits[action]))
+        assert agent.choose(GAME, states) == likeliest == [agent(GAME, state) for state in states]
+    won = GAME.initial_state()
+    for action in (0, 3, 1, 4, 2):
+        won = GAME.apply(won, action)
+    with pytest.raises(ValueError, match="a finished game"):
+        agent(GAME, won)
 
 
 # --- Tic-Tac-Toe, to the end ----------------------------------------------------------------------------------------
