@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 
 from . import paths
-from .games import make_game
+from .games import GAMES, make_game
 from .games.base import Game
 from .games.connect4 import STANDARD, Connect4
 from .search.book import Book
@@ -97,17 +98,25 @@ def _perfect(argument: str, seed: int | None) -> Agent:
 
 
 def _alphazero(argument: str, seed: int | None) -> Agent:
-    from .alphazero.agent import AlphaZeroAgent  # torch takes seconds to import
+    # torch takes seconds to import
+    from .alphazero.agent import AlphaZeroAgent
+    from .alphazero.net import AlphaZeroNet
+    from .alphazero.run_folder import find_weights
 
-    name, _, simulations = argument.partition("@")
-    if not name or not (simulations or "100").isdecimal():
+    name, _, simulations = argument.rpartition("@") if "@" in argument else (argument, "", "100")
+    if not name or not simulations.isdecimal():
         raise ValueError(f"alphazero wants a model and simulations, as in alphazero:connect4@400, not {argument!r}")
     model = paths.MODELS / f"{name}.safetensors"
-    if not model.is_file():
+    if not model.is_file() and not Path(name).exists():
         known = ", ".join(sorted(file.stem for file in paths.MODELS.glob("*.safetensors"))) or "none"
-        raise ValueError(f"there is no model {name!r} in {paths.MODELS}: there are {known}")
-    game = make_game(name.partition("-")[0])  # models are called GAME or GAME-VARIANT
-    return AlphaZeroAgent(model, game, int(simulations or 100))
+        raise ValueError(f"there is no model {name!r}: in {paths.MODELS} there are {known}")
+    net = AlphaZeroNet.load(model if model.is_file() else find_weights(name))
+    shape = net.shape["input_shape"], net.shape["action_size"]
+    games = (make_game(known) for known in GAMES)
+    game = next((game for game in games if (tuple(game.input_shape), game.action_size) == shape), None)
+    if game is None:
+        raise ValueError(f"the network {name!r} is of no known game: its planes and actions are {shape}")
+    return AlphaZeroAgent(net, game, int(simulations))
 
 
 def _seconds(kind, argument):
@@ -126,7 +135,7 @@ AGENTS = {
     "minimax": ("minimax:DEPTH", _minimax),
     "engine": ("engine:SECONDS", _engine),
     "perfect": ("perfect, or perfect:SECONDS", _perfect),
-    "alphazero": ("alphazero:MODEL@SIMULATIONS, of which 0 plays the network's policy as it is", _alphazero),
+    "alphazero": ("alphazero:MODEL@SIMULATIONS", _alphazero),
 }
 
 
@@ -137,6 +146,9 @@ def make_agent(name: str, *, seed: int | None = None) -> Agent:
         name: a kind and, after a colon, its argument.
         seed: for the agents that draw lots: `random`, and `minimax` among equally good moves (without a seed it
             takes the one nearest the centre).
+
+    The model of `alphazero` is a file in data/models, or else the path of weights, a checkpoint, or a run; with 0
+    simulations the network's policy plays as it is.
 
     Raises:
         ValueError: an unknown name or a wrong argument; the message lists what is allowed.

@@ -105,7 +105,7 @@ def empty_table(title: str, *columns: str) -> Table:
 
 def engine_table(game: Connect4) -> Table:
     """Speed of the engine, and the depth it reaches in the time of a search, against less of it."""
-    positions = [game.boards(state) for state in random_openings(game, POSITIONS, POSITION_PLIES, SEED)]
+    positions = [game.boards(state) for state in random_openings(game, POSITIONS, POSITION_PLIES, SEED, decided=True)]
     stacks = {
         "full stack": SearchOptions(),
         "alpha-beta alone": PLAIN,

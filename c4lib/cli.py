@@ -63,7 +63,12 @@ def reproduce(profile, only, jobs, figures_only, in_place):
 
 
 @c4.command()
-@click.option("--agent", default="perfect", show_default=True, help="The agent to export: perfect or engine.")
+@click.option(
+    "--agent",
+    default="perfect",
+    show_default=True,
+    help="The agent to export: perfect, engine, or alphazero:MODEL[@SIMULATIONS], a model in data/models/.",
+)
 @click.option("-o", "--output", default="submission.py", show_default=True, type=click.Path(path_type=Path))
 def export(agent, output):
     """Write an agent as one file for Kaggle."""
@@ -105,10 +110,29 @@ def grade(agent, games, seed, processes, output):
 
     A quarter of its opponents' moves are random.
     """
-    from .arena.accuracy import grade as run
-    from .arena.accuracy import summary
+    from .arena.graded import grade as run
+    from .arena.graded import summary
 
     click.echo(summary(run(agent, output, games=games, seed=seed, processes=processes)).to_string())
+
+
+@c4.command()
+@click.argument("agents", nargs=-1, required=True, metavar="AGENT...")
+@click.option("--set", "sets", multiple=True, metavar="SET", help="Of the benchmark, such as L2_R2; by default all.")
+@click.option("--positions", type=click.IntRange(min=1), help="The first so many of each set; by default all.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="CSV, to which the numbers are written.")
+def accuracy(agents, sets, positions, output):
+    """Measure moves on the benchmark positions against the exact scores.
+
+    Shares of moves that keep the outcome, that keep it where some move loses it, and that keep the exact score, with
+    what 95 % of the doubt leaves.
+    """
+    from .arena.accuracy import measure, readable
+
+    table = measure(agents, sets, positions)
+    if output:
+        table.to_csv(output, float_format="%.6g", lineterminator="\n")
+    click.echo(readable(table).to_string())
 
 
 @c4.group()

@@ -16,8 +16,9 @@ ANY_GAME = ("random", "alphazero")  # kinds of agents that can play every game; 
 @click.option("--folder", type=PATH, help="Of the run; by default runs/GAME.")
 @click.option("--resume", is_flag=True, help="Go on with the run in the folder.")
 @click.option("--opponent", default="random", show_default=True, help="To be evaluated against; none for no one.")
+@click.option("--minutes", type=click.FloatRange(min=0), help="Begin no iteration later than that; --resume goes on.")
 @click.option("--tensorboard", is_flag=True, help="Write the metrics for TensorBoard too.")
-def train(game, config_file, overrides, folder, resume, opponent, tensorboard):
+def train(game, config_file, overrides, folder, resume, opponent, minutes, tensorboard):
     """Learn a game by self-play.
 
     The run is a folder: its configuration, metrics.csv, checkpoints. A run that was stopped, however it was stopped,
@@ -41,35 +42,61 @@ def train(game, config_file, overrides, folder, resume, opponent, tensorboard):
     folder = folder or Path(config.log_dir) / config.game
     trainer = Trainer(config, folder, resume=resume, tensorboard=tensorboard)
     click.echo(f"{config.game}: {trainer.evaluate}; in {folder}, {trainer.iteration} iterations done")
-    trainer.run(rival)
+    trainer.run(rival, seconds=None if minutes is None else 60 * minutes)
     click.echo(f"{folder}: {trainer.iteration} iterations done")
+
+
+class Plies(click.ParamType):
+    """A number of plies, or the fewest and the most, as in 2-6."""
+
+    name = "plies"
+
+    def convert(self, value, param, context):
+        if isinstance(value, tuple):
+            return value
+        low, _, high = str(value).partition("-")
+        if not low.isdecimal() or not (high or low).isdecimal() or int(high or low) < int(low):
+            self.fail(f"{value!r} is no number of plies: give one, or two as in 2-6", param, context)
+        return int(low), int(high or low)
 
 
 @click.command("eval")
 @click.option("--game", required=True)
-@click.option("--model", required=True, type=PATH, help="File of weights, a checkpoint, or the folder of a run.")
-@click.option("--opponent", default="random", show_default=True, help="Name of an agent, such as minimax:8.")
-@click.option("--games", default=100, show_default=True, type=click.IntRange(min=1))
+@click.option("--model", type=PATH, help="File of weights, a checkpoint, a run's folder; by default data/models/GAME.")
 @click.option("--simulations", default=100, show_default=True, type=click.IntRange(min=0), help="Of each search.")
-@click.option("--opening-plies", default=2, show_default=True, type=click.IntRange(min=0), help="Random plies first.")
-@click.option("--seed", default=0, show_default=True, help="Of the openings and the opponent.")
-def evaluate(game, model, opponent, games, simulations, opening_plies, seed):
+@click.option("--opponent", help="Name of an agent, such as minimax:8; by default random.")
+@click.option("--opponent-depth", type=click.IntRange(min=1), help="Short for --opponent minimax:DEPTH.")
+@click.option("--games", default=100, show_default=True, type=click.IntRange(min=2), help="An even number.")
+@click.option("--opening-plies", default="2-6", show_default=True, type=Plies(), help="Random plies; 0 for none.")
+@click.option("--seed", default=0, show_default=True, help="Of the openings and of an opponent that draws lots.")
+def evaluate(game, model, simulations, opponent, opponent_depth, games, opening_plies, seed):
     """Play a trained network against another agent.
 
-    Each random opening is played from both seats. The brackets hold 95 % of the doubt about the points per game.
+    Each opening is played from both seats; none is won already. The brackets hold 95 % of the doubt about the points
+    per game. Without random plies all games begin alike, and are different only where the opponent draws lots.
     """
-    import numpy as np
-
+    from . import paths
     from .alphazero.agent import AlphaZeroAgent
-    from .alphazero.trainer import play_match
+    from .alphazero.match import play_match
     from .arena.match import Score
+    from .arena.openings import random_openings
     from .games import make_game
 
+    if opponent is not None and opponent_depth is not None:
+        raise click.UsageError("name an --opponent or an --opponent-depth, not both")
+    if games % 2:
+        raise click.UsageError(f"--games must be even, each opening being played from both seats: not {games}")
     rules = make_game(game)
-    agent = AlphaZeroAgent(model, rules, simulations)
+    agent = AlphaZeroAgent(model or paths.MODELS / f"{game}.safetensors", rules, simulations)
+    opponent = f"minimax:{opponent_depth}" if opponent_depth else opponent or "random"
     rival = _agent(opponent, game, seed)
-    tally = play_match(rules, agent, rival, games, opening_plies, np.random.default_rng(seed))
-    click.echo(f"{simulations} simulations against {opponent}: {Score(*tally)}")
+    if opening_plies == (0, 0):
+        openings = [rules.initial_state()] * (games // 2)
+    else:
+        openings = random_openings(rules, games // 2, opening_plies, seed)
+    match = play_match(rules, agent, rival, openings)
+    distinct = len({(openings[i // 2].tobytes(), *moves) for i, moves in enumerate(match.moves)})
+    click.echo(f"{simulations} simulations against {opponent}: {Score(*match.tally)}; {distinct} different games")
 
 
 @click.command()

@@ -8,10 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from .. import paths
-
-CONFIGS = paths.PACKAGE / "configs"
-
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
@@ -58,6 +54,12 @@ class Config:
     # share of moves searched in full; the others are searched fast, without noise, and teach nothing (Wu 2019)
     fast_simulations: int = 20
     # simulations of the others
+    random_opening_share: float = 0.0
+    # share of games that begin with random moves, which teach nothing
+    random_opening_plies: int = 8
+    # at most so many of them, any number from 1 on with the same chance
+    adjudicate: bool = False
+    # end a game where its outcome is proven
 
     # training
     training_steps_per_iteration: int = 1000
@@ -70,10 +72,14 @@ class Config:
     # "constant", "cosine" down to nothing, or "steps": a tenth after 60 % of the iterations, a hundredth after 85 %
     weight_decay: float = 1e-4
     # of the optimiser
+    weight_average: float = 0.0
+    # what plays is a moving average of the weights, that keeps such a share of itself in a step; 0: the weights
     root_value_weight: float = 0.3
     # share of the search's value in the value target; the rest is the game's result
     replay_buffer_capacity: int = 200_000
     # positions kept, the newest
+    window_share: float = 1.0
+    # learn from the newest share of all positions so far, at least from `min_buffer_size`: so the window grows
     min_buffer_size: int = 20_000
     # positions before the first training
     merge_duplicates: bool = True
@@ -119,11 +125,14 @@ class Config:
     @classmethod
     def load(cls, source: str | Path, overrides: Iterable[str] | dict[str, Any] = ()) -> Self:
         """Read a TOML file, or the one of that name in `c4lib/configs`; then set `overrides` (see `replace`)."""
+        from .. import paths  # only here: inside a submission there are none
+
+        configs = paths.PACKAGE / "configs"
         path = Path(source)
         if not path.suffix:
-            path = CONFIGS / f"{source}.toml"
+            path = configs / f"{source}.toml"
         if not path.exists():
-            known = ", ".join(sorted(file.stem for file in CONFIGS.glob("*.toml")))
+            known = ", ".join(sorted(file.stem for file in configs.glob("*.toml")))
             raise ValueError(f"there is no configuration {str(source)!r}: name a file, or one of {known}")
         try:
             values = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -163,14 +172,18 @@ class Config:
 RANGES = (
     (
         "n_blocks n_channels num_simulations games_per_iteration parallel_games fast_simulations "
-        "training_steps_per_iteration batch_size replay_buffer_capacity min_buffer_size num_iterations eval_interval "
-        "eval_games",
+        "random_opening_plies training_steps_per_iteration batch_size replay_buffer_capacity min_buffer_size "
+        "num_iterations eval_interval eval_games",
         lambda n: n >= 1,
         "at least 1",
     ),
     ("c_puct dirichlet_alpha learning_rate", lambda x: x > 0, "more than 0"),
     ("fpu_reduction weight_decay temperature_threshold opening_plies seed threads", lambda x: x >= 0, "at least 0"),
-    ("dirichlet_weight root_value_weight full_search_probability", lambda x: 0 <= x <= 1, "from 0 to 1"),
+    (
+        "dirichlet_weight root_value_weight full_search_probability random_opening_share window_share weight_average",
+        lambda x: 0 <= x <= 1,
+        "from 0 to 1",
+    ),
     ("gumbel_actions", lambda n: n == 0 or n >= 2, "0, or at least 2"),
     ("cache_positions", lambda n: n >= 0 and n & (n - 1) == 0, "0 or a power of two"),
     ("lr_schedule", lambda name: name in ("constant", "cosine", "steps"), '"constant", "cosine" or "steps"'),

@@ -522,11 +522,14 @@ class Forest:
 
     def values(self, trees=slice(None)) -> np.ndarray:
         """float64 `(n,)`: value of the root for the side to move, exact where it is proven."""
-        found = []
-        for tree in np.arange(len(self.trees.size))[trees]:
-            exact = _solved(self.trees, tree, 0) if self.config.proofs else np.nan
-            found.append(_node_value(self.trees, tree, 0) if np.isnan(exact) else exact)
-        return np.array(found)
+        exact = self.proven(trees)
+        numbers = np.arange(len(self.trees.size))[trees]
+        return np.where(np.isnan(exact), [_node_value(self.trees, tree, 0) for tree in numbers], exact)
+
+    def proven(self, trees=slice(None)) -> np.ndarray:
+        """float64 `(n,)`: the exact value of the root, NaN where it is not proven."""
+        numbers = np.arange(len(self.trees.size))[trees]
+        return np.array([_solved(self.trees, tree, 0) if self.config.proofs else np.nan for tree in numbers])
 
     def policies(self, trees=slice(None)) -> np.ndarray:
         """float64 `(n, A)`: what the search teaches, a distribution over the legal actions.

@@ -111,6 +111,12 @@ class AlphaZeroNet(nn.Module):
         optimiser.step()
         return torch.stack(losses).detach()
 
+    @torch.no_grad()
+    def follow(self, other: Self, share: float):
+        """Become `share` of this network and the rest of another one: a step of a moving average of weights."""
+        mine, others = ([t for t in net.state_dict().values() if t.is_floating_point()] for net in (self, other))
+        torch._foreach_lerp_(mine, others, 1 - share)
+
     def save(self, path: str | Path):
         """Write the weights, with the network's shape beside them, as safetensors: equal weights, equal bytes."""
         weights = {name: tensor.detach().cpu().contiguous() for name, tensor in self.state_dict().items()}

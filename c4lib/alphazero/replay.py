@@ -28,6 +28,7 @@ class ReplayBuffer:
 
     Attributes:
         added: samples added so far, those that have gone again included.
+        window: so many of the newest samples are drawn from.
     """
 
     def __init__(self, capacity: int, action_size: int, *, merge: bool = False):
@@ -40,7 +41,16 @@ class ReplayBuffer:
             outcome=np.empty(capacity, np.float32),
             root_value=np.empty(capacity, np.float32),
         )
+        self._window = capacity
         self._merged: Samples | None = None
+
+    @property
+    def window(self) -> int:
+        return min(self._window, len(self))
+
+    @window.setter
+    def window(self, newest: int):
+        self._window, self._merged = newest, None
 
     def __len__(self) -> int:
         return min(self.added, self.capacity)
@@ -56,14 +66,15 @@ class ReplayBuffer:
 
     @property
     def samples(self) -> Samples:
-        """What is kept, from the oldest to the newest."""
-        oldest = self.added % self.capacity if self.added > self.capacity else 0
-        places = (oldest + np.arange(len(self))) % self.capacity
-        return Samples(*(array[places] for array in self._kept))
+        """What is drawn from, from the oldest to the newest."""
+        return Samples(*(array[self._places()] for array in self._kept))
+
+    def _places(self):
+        return (self.added - self.window + np.arange(self.window)) % self.capacity
 
     @property
     def distinct(self) -> Samples:
-        """The distinct positions, in the order of their boards, with the means of their targets."""
+        """The distinct positions of `samples`, in the order of their boards, with the means of their targets."""
         if self._merged is None:
             self._merged = merged(self.samples)
         return self._merged
@@ -84,8 +95,12 @@ class ReplayBuffer:
         """
         if not self.added:
             raise ValueError("the replay buffer is empty")
-        source = self.distinct if self.merge else self._kept
-        drawn = generator.integers(len(source.own) if self.merge else len(self), size=n)
+        if self.merge:
+            source = self.distinct
+            drawn = generator.integers(len(source.own), size=n)
+        else:
+            source = self._kept
+            drawn = (self.added - 1 - generator.integers(self.window, size=n)) % self.capacity
         own, opp, policies, outcome, root_value = (array[drawn] for array in source)
         planes = game.encode_boards(own, opp)
         if symmetries:

@@ -4,7 +4,8 @@
     run.json            seed, git revision, versions, options of the trainer
     metrics.csv         a row for each iteration
     checkpoints/NNNN/   the state after iteration NNNN: weights.safetensors, optimiser.safetensors, buffer.npz and
-                        state.json with the sums of the others; candidate.safetensors where promotion is gated
+                        state.json with the sums of the others; candidate.safetensors and average.safetensors, the
+                        network in training and the average of its weights, where those are not what plays
 
 A file, or a checkpoint as a whole, is written beside and renamed. An iteration ends with its checkpoint, so a row of
 metrics that no checkpoint follows is taken away when the run is resumed, and written again. Whole checkpoints are kept
@@ -27,7 +28,8 @@ from .config import Config
 
 WHOLE_CHECKPOINTS = 2
 WEIGHTS = "weights.safetensors"  # of the network that plays
-CANDIDATE = "candidate.safetensors"  # of the one in training, where a gate may keep it from playing
+CANDIDATE = "candidate.safetensors"
+AVERAGE = "average.safetensors"
 STATE = "state.json"
 BEGUN = "config.toml.part"  # all there is of a run that was killed in the first moment
 PACKAGES = ("c4lib", "numpy", "torch", "safetensors", "numba")

@@ -26,7 +26,7 @@ class Samples(NamedTuple):
     own: np.ndarray  # (n,) int64: the position
     opp: np.ndarray
     policy: np.ndarray  # (n, A) float32: what the search recommends, a distribution over the legal actions
-    outcome: np.ndarray  # (n,) float32: how the game ended: 1 won, 0 drawn, -1 lost
+    outcome: np.ndarray  # (n,) float32: how the game ended, or has to end: 1 won, 0 drawn, -1 lost
     root_value: np.ndarray  # (n,) float32: what the search thought
 
     @classmethod
@@ -39,9 +39,9 @@ class Samples(NamedTuple):
 class Played:
     """Finished games, in the order of their numbers, whatever the order in which they ended."""
 
-    samples: Samples  # game by game, ply by ply; of fast searches none
+    samples: Samples  # game by game, ply by ply; of fast searches and random moves none
     results: np.ndarray  # (games,) int8: 1 where the first player won, 0 draw, -1
-    moves: list[list[int]]  # the actions of each game
+    moves: list[list[int]]  # the actions of each game, up to its end or to the proof of its result
     simulations: int  # of all searches
     evaluations: int  # asked of the network, in so many batches
     batches: int
@@ -97,6 +97,11 @@ class _Table:
         self.generator = np.random.default_rng([seed, number])
         self.moves: list[int] = []
         self.records: list[tuple] = []  # (ply, own, opp, policy, root value)
+        self.result: int | None = None  # for the first player, when the game has ended
+
+    def end(self, value: float):
+        """Note the value of the game for the side to move."""
+        self.result = int(value) if len(self.moves) % 2 == 0 else -int(value)
 
 
 class SelfPlayWorker:
@@ -127,33 +132,44 @@ class SelfPlayWorker:
         own, opp = game.initial_boards(n_places)
         start_own, start_opp = own[0], opp[0]
         full = np.zeros(n_places, bool)
-        ended: dict[int, tuple[_Table, int]] = {}
+        ended: dict[int, _Table] = {}
         free = list(range(n_places))
         fresh = []
         with bar(total=n_games, desc="self-play", unit="game") if progress else nullcontext() as shown:
             while True:
                 for place in free:
                     number = next(coming, None)
-                    tables[place] = None if number is None else _Table(number, seed)
+                    tables[place] = table = None if number is None else _Table(number, seed)
                     own[place], opp[place] = start_own, start_opp
-                    if number is not None:
+                    if table is not None:
+                        self._open(table, own[place : place + 1], opp[place : place + 1])
                         fresh.append(place)
                 if fresh:
                     self._begin(forest, tables, np.array(fresh), own, opp, full)
                 if len(ended) == n_games:
                     break
                 forest.step()
-                fresh = [int(place) for place in np.flatnonzero(forest.finished) if tables[place] is not None]
-                values = self._move(forest, tables, np.array(fresh, int), own, opp, full)
-                free = [place for place, value in zip(fresh, values, strict=True) if not np.isnan(value)]
-                fresh = [place for place, value in zip(fresh, values, strict=True) if np.isnan(value)]
-                for place in free:
-                    table = tables[place]
-                    value = int(game.terminal_boards(own[place : place + 1], opp[place : place + 1])[0])
-                    ended[table.number] = table, value if len(table.moves) % 2 == 0 else -value
+                searched = [int(place) for place in np.flatnonzero(forest.finished) if tables[place] is not None]
+                self._move(forest, tables, np.array(searched, int), own, opp, full)
+                free = [place for place in searched if tables[place].result is not None]
+                fresh = [place for place in searched if tables[place].result is None]
+                ended |= {tables[place].number: tables[place] for place in free}
                 if shown is not None:
                     shown.update(len(free))
         return self._result([ended[number] for number in sorted(ended)], forest, time.perf_counter() - started)
+
+    def _open(self, table, own, opp):
+        """Random moves for some of the games; `own` and `opp` are one position, changed in place."""
+        config = self.config
+        if not config.random_opening_share or table.generator.random() >= config.random_opening_share:
+            return
+        for _ in range(table.generator.integers(1, config.random_opening_plies, endpoint=True)):
+            action = table.generator.choice(np.flatnonzero(self.game.legal_boards(own, opp)[0]), size=1)
+            after = self.game.play_boards(own, opp, action)
+            if not np.isnan(self.game.terminal_boards(*after)[0]):
+                return
+            own[:], opp[:] = after
+            table.moves.append(int(action[0]))
 
     def _begin(self, forest, tables, places, own, opp, full):
         """Begin the searches of the next moves at some places."""
@@ -167,37 +183,46 @@ class SelfPlayWorker:
         forest.begin(places, own[places], opp[places], simulations, **noise)
 
     def _move(self, forest, tables, places, own, opp, full):
-        """Record what the searches at some places found, and play; the values of the games that ended, else NaN."""
+        """Record what the searches at some places found, and play, or end the game where its outcome is known."""
         if not len(places):
-            return np.empty(0)
+            return
+        config = self.config
         policies, values, best = forest.policies(places), forest.values(places), forest.best_actions(places)
+        proven = forest.proven(places)
         for i, place in enumerate(places):
             table = tables[place]
             ply = len(table.moves)
             if full[place]:
                 table.records.append((ply, own[place], opp[place], policies[i], values[i]))
-            if ply < self.config.temperature_threshold and not self.config.gumbel_actions:
+            if config.adjudicate and not np.isnan(proven[i]):
+                table.end(proven[i])
+                continue
+            if ply < config.temperature_threshold and not config.gumbel_actions:
                 best[i] = _draw(policies[i], table.generator)
             table.moves.append(int(best[i]))
+        played = np.array([tables[place].result is None for place in places])
+        places, best = places[played], best[played]
         own[places], opp[places] = self.game.play_boards(own[places], opp[places], best)
-        return self.game.terminal_boards(own[places], opp[places])
+        for place, value in zip(places, self.game.terminal_boards(own[places], opp[places]), strict=True):
+            if not np.isnan(value):
+                tables[place].end(value)
 
     def _result(self, ended, forest, seconds):
-        """Everything about games that ended, each a table and its result for the first player."""
-        records = [(*record, result) for table, result in ended for record in table.records]
+        """Everything about games that ended."""
+        records = [(*record, table.result) for table in ended for record in table.records]
         plies, own, opp, policies, values, results = zip(*records, strict=True) if records else ((),) * 6
-        signs = np.where(np.array(plies, int) % 2 == 0, 1, -1)
+        outcome = np.where(np.array(plies, int) % 2 == 0, 1, -1) * np.array(results, int)
         samples = Samples(
             own=np.array(own, np.int64),
             opp=np.array(opp, np.int64),
             policy=np.array(policies, np.float32).reshape(-1, self.game.action_size),
-            outcome=(signs * np.array(results, int)).astype(np.float32),
+            outcome=outcome.astype(np.float32),
             root_value=np.array(values, np.float32),
         )
         return Played(
             samples=samples,
-            results=np.array([result for _, result in ended], np.int8),
-            moves=[table.moves for table, _ in ended],
+            results=np.array([table.result for table in ended], np.int8),
+            moves=[table.moves for table in ended],
             simulations=forest.simulations,
             evaluations=forest.evaluations,
             batches=forest.batches,

@@ -6,9 +6,9 @@ checkpoint. So there are no generators to save: what a resumed run does depends 
 
 import copy
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import safetensors.torch
@@ -19,12 +19,11 @@ from ..games.base import Game
 from ..progress import bar
 from .agent import AlphaZeroAgent
 from .config import Config
+from .match import Match, Player, Tally, play_match
 from .net import AlphaZeroNet, Evaluator, network_threads
 from .replay import ReplayBuffer
-from .run_folder import CANDIDATE, WEIGHTS, RunFolder
+from .run_folder import AVERAGE, CANDIDATE, WEIGHTS, RunFolder
 from .selfplay import SelfPlayWorker, play_side_by_side
-
-Opponent = Callable[[Game, np.ndarray], int]
 
 METRICS = (
     "iteration",
@@ -58,19 +57,6 @@ LEAST_BATCH = 32  # games that a worker plays at one time: with fewer another wo
 GATE_GAMES = 40  # of an arena that decides, where no other number is given
 
 
-class Tally(NamedTuple):
-    """Games of one side against another."""
-
-    wins: int
-    draws: int
-    losses: int
-
-    @property
-    def share(self) -> float:
-        """Points per game: a win counts one, a draw a half."""
-        return (self.wins + self.draws / 2) / sum(self)
-
-
 class Trainer:
     """One run of AlphaZero, kept in a folder (see `run_folder`).
 
@@ -87,7 +73,7 @@ class Trainer:
 
     Attributes:
         iteration: iterations done.
-        net: the network in training, the candidate.
+        net: the network in training.
         evaluate: the `Evaluator` that plays: the network that was promoted last.
 
     Raises:
@@ -129,7 +115,8 @@ class Trainer:
             fused=device.type in ("cpu", "cuda"),
         )
         self._buffer = ReplayBuffer(config.replay_buffer_capacity, self.game.action_size, merge=config.merge_duplicates)
-        self._best = self.net
+        self._average = copy.deepcopy(self.net).eval() if config.weight_average else None
+        self._best = self.candidate
         workers = max(1, min(self._threads, config.parallel_games // LEAST_BATCH))
         share = config.replace({"parallel_games": max(1, config.parallel_games // workers)})
         self._workers = [SelfPlayWorker(self.game, self.evaluate, share) for _ in range(workers)]
@@ -142,25 +129,35 @@ class Trainer:
             self._load()
         else:
             if gate is not None:
-                self._best = copy.deepcopy(self.net)
+                self._best = copy.deepcopy(self.candidate)
             self._save()
         self._files.cut_metrics(self.iteration)
         self._board = writer(self.folder, purge_step=self.iteration + 1) if writer else None
 
-    def run(self, eval_opponent: Opponent | None = None):
+    @property
+    def candidate(self) -> AlphaZeroNet:
+        """The network that is put up for promotion: the one in training, or the average of its weights."""
+        return self.net if self._average is None else self._average
+
+    def run(self, eval_opponent: Player | None = None, *, seconds: float | None = None):
         """Train until `num_iterations` are done; every `eval_interval` of them play against `eval_opponent`.
+
+        No iteration begins after `seconds`, where they are given.
 
         An opponent that draws lots keeps a generator of its own, so after a resume its games may be others; what is
         learned does not depend on them.
         """
         total = self.config.num_iterations
+        started = time.perf_counter()
         with bar(total=total, initial=self.iteration, desc="training", unit="iteration") as shown:
             for row in self.iterations(eval_opponent):
                 if row["policy_loss"] is not None:
                     shown.set_postfix(policy=f"{row['policy_loss']:.3f}", value=f"{row['value_loss']:.3f}")
                 shown.update()
+                if seconds is not None and time.perf_counter() - started > seconds:
+                    break
 
-    def iterations(self, eval_opponent: Opponent | None = None) -> Iterator[dict[str, Any]]:
+    def iterations(self, eval_opponent: Player | None = None) -> Iterator[dict[str, Any]]:
         """Do what `run` does, and yield the row of metrics (see `METRICS`) after each iteration."""
         while self.iteration < self.config.num_iterations:
             yield self._iterate(eval_opponent)
@@ -209,6 +206,7 @@ class Trainer:
         with network_threads(1):
             played = play_side_by_side(self._workers, games, self.config.seed, first=(number - 1) * games)
         self._buffer.add(played.samples)
+        self._buffer.window = max(self.config.min_buffer_size, int(self.config.window_share * self._buffer.added))
         found = played.statistics
         return {
             **{name: found[name] for name in METRICS if name in found},
@@ -237,6 +235,9 @@ class Trainer:
                     root_value_weight=config.root_value_weight,
                 )
                 losses += self.net.learn(batch, self._optimiser, backend)
+                if self._average is not None:
+                    done = int(self._optimiser.state[next(self.net.parameters())]["step"])
+                    self._average.follow(self.net, min(config.weight_average, done / (done + 9)))
         policy, value = (losses / steps).tolist()
         if not np.isfinite(policy + value):
             raise ValueError(f"the losses of iteration {number} are not finite: try a smaller learning_rate")
@@ -246,7 +247,7 @@ class Trainer:
         """Let the candidate take over, unless a gate says no."""
         rate = None
         if self.arena_games:
-            candidate = Evaluator(self.net, self.config.device, self.config.dtype)
+            candidate = Evaluator(self.candidate, self.config.device, self.config.dtype)
             generator = np.random.default_rng([self.config.seed, number, ARENA])
             rate = self._arena_win_rate(candidate, self.evaluate, self.arena_games, generator)
         promoted = self.gate is None or rate > self.gate
@@ -257,8 +258,8 @@ class Trainer:
     def _promote_candidate_to_best(self):
         """From here on self-play and evaluation use the candidate's weights as they are now."""
         if self.gate is not None:
-            self._best = copy.deepcopy(self.net)
-        self._use(self.net)
+            self._best = copy.deepcopy(self.candidate)
+        self._use(self.candidate)
 
     def _use(self, net):
         self.evaluate.update(net)
@@ -272,15 +273,15 @@ class Trainer:
 
     # --- games against others ---------------------------------------------------------------------------------------
 
-    def _eval_vs_opponent(self, opponent: Opponent, num_games: int) -> Tally:
+    def _eval_vs_opponent(self, opponent: Player, num_games: int) -> Tally:
         """Wins, draws and losses of the promoted network, without noise, against any agent of the game.
 
         The openings are the same in every evaluation of a run.
         """
         generator = np.random.default_rng([self.config.seed, EVALUATION])
-        return play_match(self.game, self._player, opponent, num_games, self.config.opening_plies, generator)
+        return self._match(self._player, opponent, num_games, generator)
 
-    def _eval_vs_solver(self, solver: Opponent, num_games: int) -> Tally:
+    def _eval_vs_solver(self, solver: Player, num_games: int) -> Tally:
         """`_eval_vs_opponent` for one that never errs: every loss, and every draw of a won opening, is a mistake."""
         return self._eval_vs_opponent(solver, num_games)
 
@@ -290,7 +291,13 @@ class Trainer:
         A diagnostic: nothing depends on it unless the trainer was given a gate.
         """
         players = self._agent(candidate), self._agent(best)
-        return play_match(self.game, *players, games, self.config.opening_plies, generator).share
+        return self._match(*players, games, generator).share
+
+    def _match(self, player, opponent, games, generator):
+        """Games from random openings, each played from both seats; of an odd number the last is left out."""
+        openings = [_opening(self.game, self.config.opening_plies, generator) for _ in range((games + 1) // 2)]
+        match = play_match(self.game, player, opponent, openings)
+        return Match(match.moves[:games], match.results[:games]).tally
 
     def _agent(self, evaluate, num_simulations=None):
         config = self.config
@@ -314,20 +321,27 @@ class Trainer:
             for name, tensor in tensors.items()
         }
         writers = {
-            WEIGHTS: self._best.save,
             "optimiser.safetensors": lambda path: path.write_bytes(safetensors.torch.save(moments)),
             "buffer.npz": self._buffer.save,
         }
-        if self.gate is not None:
-            writers[CANDIDATE] = self.net.save
+        for net, name in {self.net: CANDIDATE, self._average: AVERAGE, self._best: WEIGHTS}.items():
+            if net is not None:  # of two names for one network the last
+                writers[name] = net.save
         self._files.save(self.iteration, {"positions_added": self._buffer.added}, writers)
 
     def _load(self):
         state = self._files.read_state()
         self._files.check_metrics(state["iteration"])
         place = self._files.latest
-        candidate = WEIGHTS if self.gate is None else CANDIDATE
-        self.net.load_state_dict(AlphaZeroNet.load(place / candidate).state_dict())
+        device = self.evaluate.backend.device
+
+        def read(name):
+            return AlphaZeroNet.load(place / (name if (place / name).exists() else WEIGHTS)).to(device)
+
+        self.net.load_state_dict(read(CANDIDATE).state_dict())
+        if self._average is not None:
+            self._average.load_state_dict(read(AVERAGE).state_dict())
+        self._best = read(WEIGHTS) if self.gate is not None else self.candidate
         moments: dict[int, dict] = {}
         for key, tensor in safetensors.torch.load_file(place / "optimiser.safetensors").items():
             number, name = key.split(".")
@@ -335,49 +349,8 @@ class Trainer:
         groups = self._optimiser.state_dict()["param_groups"]
         self._optimiser.load_state_dict({"state": moments, "param_groups": groups})
         self._buffer = ReplayBuffer.load(place / "buffer.npz")
-        if self.gate is not None:
-            self._best = AlphaZeroNet.load(place / WEIGHTS).to(self.evaluate.backend.device)
         self._use(self._best)
         self.iteration = state["iteration"]
-
-
-def play_match(
-    game: Game,
-    agent: AlphaZeroAgent,
-    opponent: Opponent,
-    num_games: int,
-    opening_plies: int,
-    generator: np.random.Generator,
-) -> Tally:
-    """Games of `agent` against `opponent`, all of them side by side; the tally is the agent's.
-
-    They come in pairs that share a random opening, the agent in the first seat and in the second; where the number is
-    odd the last opening is played once. An opponent that has `choose`, as the agent has, is asked for all its moves
-    at once.
-    """
-    openings = [_opening(game, opening_plies, generator) for _ in range((num_games + 1) // 2)]
-    states = [state for state in openings for _ in range(2)][:num_games]
-    seats = [1, -1] * len(openings)  # of the agent: +1 plays first
-    while True:
-        going = [i for i, state in enumerate(states) if game.terminal_value(state) is None]
-        if not going:
-            break
-        ours = [game.current_player(states[i]) == seats[i] for i in going]
-        for player, own in ((agent, True), (opponent, False)):
-            turns = [i for i, our in zip(going, ours, strict=True) if our == own]
-            for i, action in zip(turns, _moves(player, game, [states[i] for i in turns]), strict=True):
-                states[i] = game.apply(states[i], action)
-    results = [
-        game.terminal_value(state) * game.current_player(state) * seat
-        for state, seat in zip(states, seats[: len(states)], strict=True)
-    ]
-    return Tally(*(sum(result == wanted for result in results) for wanted in (1, 0, -1)))
-
-
-def _moves(player, game, states):
-    if hasattr(player, "choose"):
-        return player.choose(game, states) if states else []
-    return [player(game, state) for state in states]
 
 
 def _opening(game, plies, generator):

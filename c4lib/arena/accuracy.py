@@ -1,172 +1,122 @@
-"""Moves measured against the truth: what an agent gives away, by the exact solver.
+"""An agent's moves on the benchmark positions, measured against the exact score of every column.
 
-A move's loss is the exact score of the position less that of the position it leads to, both for the mover: 0 for a
-best move, never negative.
+A move keeps the **outcome** if it leaves a win, a draw or a loss as it was, and is **exact** if it leaves the score as
+it was: wins no later, loses no sooner than it must. Its loss is the difference of the scores.
 """
 
-import csv
-import os
-import time
-from collections.abc import Iterable, Iterator
-from concurrent.futures import as_completed
-from dataclasses import astuple, dataclass, fields
-from pathlib import Path
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
-from ..agents import make_agent
+from ..agents import Agent, make_agent
 from ..games.connect4 import Connect4
+from ..games.position import Position
 from ..progress import bar
-from ..resume import drop_unfinished_line, worker_pool
-from ..search.solver import shared_solver
+from . import benchmark
+from .rating import wilson_interval
 
-OPPONENTS = ("random", "minimax:2", "minimax:4", "minimax:6", "minimax:8", "engine:0.02", "perfect")
-RANDOM_SHARE = 0.25  # of the opponents' moves
-
-
-@dataclass(frozen=True)
-class GradedGame:
-    """A game of an agent, its moves graded."""
-
-    number: int
-    agent: str
-    seed: int
-    opponent: str
-    seat: int  # of the agent: +1 it moves first, -1 second
-    moves: str  # 1-based digits
-    result: float  # for the agent: 1.0 won, 0.0 drawn, -1.0 lost
-    losses: str  # of each of the agent's moves, separated by spaces
-    sources: (
-        str  # where each of them came from, one letter each: b(ook), s(olver), ...; empty where the agent is silent
-    )
-    slowest: float  # seconds of its slowest move
-    slowest_later: float  # but for its first
+BATCH = 250  # positions between two movements of the progress bar
 
 
-def move_losses(columns: Iterable[int], seat: int | None = None) -> list[int]:
-    """What each move of a game from the empty board gave away; with a seat (+1, -1), of that player's moves only."""
-    game = Connect4()
-    state = game.initial_state()
-    losses = []
-    for column in columns:
-        before, mover = state, game.current_player(state)
-        state = game.apply(state, column)
-        if seat in (None, mover):
-            losses.append(_score(game, before) + _score(game, state))
-    return losses
+def graded_moves(agent: Agent, sets: Sequence[str] = benchmark.SETS, positions: int | None = None) -> pd.DataFrame:
+    """What an agent plays on benchmark sets; one row a position.
 
+    Args:
+        agent: one that has `choose` is asked for many moves at once.
+        sets: names in `benchmark.SETS`.
+        positions: the first so many of each set; None for all.
 
-def _score(game, state):
-    """The exact score of a state: one move later, where the book knows such a position; else by the solver."""
-    solver = shared_solver()
-    if game.terminal_value(state) is None and solver.book and not solver.book.probe(*game.boards(state)):
-        replies = [game.apply(state, int(column)) for column in np.flatnonzero(game.legal_actions_mask(state))]
-        if any(solver.book.probe(*game.boards(reply)) for reply in replies):
-            return max(-solver.solve(game.boards(reply)).score for reply in replies)
-    return solver.solve(game.boards(state)).score
-
-
-def play_graded(agent_name: str, number: int, opponents: tuple[str, ...], seed: int) -> GradedGame:
-    """Game `number` of a series: opponents take turns, and each meets the agent from either seat.
-
-    A part of the opponent's moves are random, so that games differ and leave the beaten track; the same number and
-    seed give the same random choices.
+    Returns:
+        Columns `set`, `moves` (the position), `stones` on the board, `score` (exact, for the side to move), `column`
+        played, `loss` of score, `kept` (the outcome, bool), `at_stake` (whether some legal move loses outcome, bool).
     """
     game = Connect4()
-    opponent_name = opponents[number // 2 % len(opponents)]
-    seat = 1 - number % 2 * 2
-    rng = np.random.default_rng([seed, number])
-    agent, opponent = (make_agent(name, seed=number) for name in (agent_name, opponent_name))  # with cold tables
-    state = game.initial_state()
-    moves, times, sources = [], [], ""
-    while (value := game.terminal_value(state)) is None:
-        player = game.current_player(state)
-        if player == seat:
-            start = time.perf_counter()
-            column = agent(game, state)
-            times.append(time.perf_counter() - start)
-            sources += getattr(getattr(agent, "result", None), "source", "")[:1]
-        elif rng.random() < RANDOM_SHARE:
-            column = int(rng.choice(np.flatnonzero(game.legal_actions_mask(state))))
-        else:
-            column = opponent(game, state)
-        moves.append(column)
-        state = game.apply(state, column)
-    losses = move_losses(moves, seat)
-    return GradedGame(
-        number=number,
-        agent=agent_name,
-        seed=seed,
-        opponent=opponent_name,
-        seat=seat,
-        moves="".join(str(column + 1) for column in moves),
-        result=value * game.current_player(state) * seat + 0.0,  # not -0.0
-        losses=" ".join(map(str, losses)),
-        sources=sources,
-        slowest=round(max(times), 3),
-        slowest_later=round(max(times[1:], default=0.0), 3),
-    )
+    tables = [benchmark.load(name).iloc[:positions].assign(set=name) for name in sets]
+    table = pd.concat(tables, ignore_index=True)
+    columns: list[int] = []
+    with bar(total=len(table), desc="moves", unit="position") as shown:
+        for start in range(0, len(table), BATCH):
+            states = [Position.from_moves(moves).state for moves in table["moves"].iloc[start : start + BATCH]]
+            choose = getattr(agent, "choose", None)
+            columns += choose(game, states) if choose else [agent(game, state) for state in states]
+            shown.update(len(states))
+    return graded(table, columns)
 
 
-def grade(
-    agent: str,
-    output: Path,
-    *,
-    games: int,
-    seed: int = 0,
-    opponents: tuple[str, ...] = OPPONENTS,
-    processes: int | None = None,
-) -> pd.DataFrame:
-    """Play and grade games of an agent; one row a game, as in `GradedGame`, in the order of their numbers.
+def graded(table: pd.DataFrame, columns: Sequence[int]) -> pd.DataFrame:
+    """The rows of `graded_moves` for a table of benchmark positions (with `set`) and the columns played in them.
 
-    Rows are added to the file `output` as games end, so a killed run resumes where it was. Raises ValueError where the
-    file holds something else.
+    Raises ValueError for a move into a full column.
     """
-    names = [field.name for field in fields(GradedGame)]
-    drop_unfinished_line(output)
-    done = set()
-    if output.exists() and output.stat().st_size:
-        before = _read(output)
-        if list(before.columns) != names or not ((before["agent"] == agent) & (before["seed"] == seed)).all():
-            raise ValueError(f"{output} does not hold games of {agent} with seed {seed}")
-        done = set(before["number"])
-    with output.open("a", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        if not file.tell():
-            writer.writerow(names)
-        missing = [number for number in range(games) if number not in done]
-        for row in bar(_play_all(agent, missing, opponents, seed, processes), total=len(missing), unit="game"):
-            writer.writerow(astuple(row))
-            file.flush()
-    table = _read(output).sort_values("number", ignore_index=True)
-    beside = output.with_name(f"{output.name}.{os.getpid()}.part")
-    table.to_csv(beside, index=False, lineterminator="\n")
-    beside.replace(output)
-    return table[table["number"] < games]
-
-
-def summary(table: pd.DataFrame) -> pd.DataFrame:
-    """Graded games by opponent and seat: results, moves, how many of them gave something away, slowest move."""
-    moves = table["losses"].str.split()
-    table = table.assign(
-        won=table["result"] == 1,
-        drawn=table["result"] == 0,
-        lost=table["result"] == -1,
-        moves=moves.str.len(),
-        mistakes=moves.map(lambda losses: sum(loss != "0" for loss in losses)),
-        seat=table["seat"].map({1: "first", -1: "second"}),
+    scores = table[benchmark.COLUMNS].astype("Float64").to_numpy(float, na_value=np.nan)
+    after = scores[np.arange(len(table)), list(columns)]
+    if np.isnan(after).any():
+        row = int(np.flatnonzero(np.isnan(after))[0])
+        raise ValueError(f"column {columns[row]} is full in {table['moves'].iloc[row]}")
+    score = table["score"].to_numpy(int)
+    worst = np.nanmin(np.sign(scores), axis=1)
+    return pd.DataFrame(
+        {
+            "set": table["set"].to_numpy(),
+            "moves": table["moves"].to_numpy(),
+            "stones": table["moves"].str.len().to_numpy(),
+            "score": score,
+            "column": np.asarray(columns),
+            "loss": (score - after).astype(int),
+            "kept": np.sign(after) == np.sign(score),
+            "at_stake": worst < np.sign(score),
+        }
     )
-    counted = ["won", "drawn", "lost", "moves", "mistakes"]
-    grouped = table.groupby(["opponent", "seat"], sort=True)
-    return grouped[counted].sum().join(grouped["slowest_later"].max())
 
 
-def _play_all(agent, numbers, opponents, seed, processes) -> Iterator[GradedGame]:
-    with worker_pool(processes) as pool:
-        for future in as_completed([pool.submit(play_graded, agent, number, opponents, seed) for number in numbers]):
-            yield future.result()
+def accuracy(moves: pd.DataFrame, by: str | Sequence[str] = "set") -> pd.DataFrame:
+    """Rows of `graded_moves` in numbers, by set or other columns, in order of appearance.
+
+    Columns: `positions`; `kept`, the share of moves that keep the outcome; `kept_at_stake`, that share where some move
+    loses it; `exact`, the share that keeps the score; each with the 95 % interval (Wilson 1927) as `_low`, `_high`;
+    `mean_loss` of score.
+    """
+    rows = {}
+    for name, group in moves.groupby(by, sort=False):
+        row: dict[str, float] = {"positions": len(group)}
+        at_stake = group[group["at_stake"]]
+        for measure, hits in (
+            ("kept", group["kept"]),
+            ("kept_at_stake", at_stake["kept"]),
+            ("exact", group["loss"] == 0),
+        ):
+            low, high = wilson_interval(int(hits.sum()), len(hits)) if len(hits) else (np.nan, np.nan)
+            row |= {measure: hits.mean(), f"{measure}_low": low, f"{measure}_high": high}
+        rows[name] = row | {"mean_loss": group["loss"].mean()}
+    table = pd.DataFrame.from_dict(rows, orient="index").astype({"positions": int})
+    return table.rename_axis(by if isinstance(by, str) else list(by))
 
 
-def _read(file):
-    return pd.read_csv(file, dtype={"moves": str, "losses": str, "sources": str}, keep_default_na=False)
+def measure(agents: Sequence[str], sets: Sequence[str] = (), positions: int | None = None) -> pd.DataFrame:
+    """Rows of `accuracy` by name of agent and set; see `graded_moves`, where no sets mean all.
+
+    Raises ValueError for a name that does not exist.
+    """
+    sets = sets or benchmark.SETS
+    for name in sets:
+        benchmark.load(name)  # complain before the first agent has worked
+    made = {name: make_agent(name) for name in agents}
+    tables = {name: accuracy(graded_moves(agent, sets, positions)) for name, agent in made.items()}
+    return pd.concat(tables, names=["agent"])
+
+
+def readable(table: pd.DataFrame) -> pd.DataFrame:
+    """A table of `accuracy` for people: shares in per cent, with their intervals."""
+    text = pd.DataFrame(index=table.index)
+    text["positions"] = table["positions"]
+    titles = {"kept": "outcome kept", "kept_at_stake": "where at stake", "exact": "exact"}
+    for name, title in titles.items():
+        low, high = f"{name}_low", f"{name}_high"
+        text[f"{title} %"] = [_share(*cells) for cells in table[[name, low, high]].to_numpy()]
+    text["mean loss"] = table["mean_loss"].map("{:.2f}".format)
+    return text
+
+
+def _share(share, low, high):
+    return "" if np.isnan(share) else f"{100 * share:.1f} ({100 * low:.1f} to {100 * high:.1f})"

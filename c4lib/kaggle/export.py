@@ -6,15 +6,50 @@ import hashlib
 import importlib.metadata
 import os
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from .. import paths
 
-# For every agent that can be exported, the module whose class `Player` plays, and the data files that it is given.
-AGENTS: dict[str, tuple[str, tuple[Path, ...]]] = {
-    "engine": ("kaggle.agent", ()),
-    "perfect": ("kaggle.perfect", (paths.BOOK,)),
+MOST_SIMULATIONS = 20_000  # of a search: seconds of work, and five megabytes
+
+
+def _no_files(argument: str) -> dict[str, bytes]:
+    return {}
+
+
+def _book(argument: str) -> dict[str, bytes]:
+    return {paths.BOOK.name: paths.BOOK.read_bytes()}
+
+
+def _network(argument: str) -> dict[str, bytes]:
+    """The weights of a model, and how many simulations a search has at most."""
+    from ..alphazero.net import AlphaZeroNet  # torch takes seconds to import
+    from ..alphazero.plain_net import pack
+    from ..games.connect4 import Connect4
+    from .alphazero import NETWORK, SIMULATIONS
+
+    name, at, simulations = argument.partition("@")
+    if not at:
+        simulations = str(MOST_SIMULATIONS)
+    if not simulations.isdecimal() or not 1 <= int(simulations) <= MOST_SIMULATIONS:
+        raise ValueError(f"a submission searches with 1 to {MOST_SIMULATIONS} simulations, not {simulations!r}")
+    model = paths.MODELS / f"{name}.safetensors"
+    if not model.is_file():
+        known = ", ".join(sorted(file.stem for file in paths.MODELS.glob("*.safetensors"))) or "none"
+        raise ValueError(f"there is no model {name!r} in {paths.MODELS}: there are {known}")
+    net, game = AlphaZeroNet.load(model), Connect4()
+    if (net.shape["input_shape"], net.shape["action_size"]) != (game.input_shape, game.action_size):
+        raise ValueError(f"the model {name!r} does not play Connect Four on 7 x 6")
+    return {NETWORK: pack(net), SIMULATIONS: simulations.encode()}
+
+
+# By the pattern of an agent's name: the module whose class `Player` plays, and what makes the data files that it is
+# given, by name, of the part after the colon.
+AGENTS: dict[str, tuple[str, Callable[[str], dict[str, bytes]]]] = {
+    "engine": ("kaggle.agent", _no_files),
+    "perfect": ("kaggle.perfect", _book),
+    "alphazero:MODEL[@SIMULATIONS]": ("kaggle.alphazero", _network),
 }
 
 HEADER = """\
@@ -71,12 +106,10 @@ def agent(observation, configuration):
 def export(agent: str, output: Path) -> Path:
     """Write the submission of `agent` to the file `output`, and return its path.
 
-    The same sources give the same bytes. The file appears complete or not at all.
+    The same sources and data give the same bytes. The file appears complete or not at all.
 
     Raises ValueError for an agent that cannot be exported; the message lists those that can.
     """
-    if agent not in AGENTS:
-        raise ValueError(f"no agent {agent!r} to export; known are {', '.join(AGENTS)}")
     text = submission(agent)
     if not output.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {output.parent} to write {output.name} into")
@@ -91,9 +124,9 @@ def export(agent: str, output: Path) -> Path:
 
 def submission(agent: str) -> str:
     """The text of the submission of an agent."""
-    entry, files = AGENTS[agent]
+    entry, files = ingredients(agent)
     sources = {name: read(name) for name in modules(entry)}
-    contents = {file.name: base64.encodebytes(file.read_bytes()).decode("ascii").strip() for file in files}
+    contents = {name: base64.encodebytes(content).decode("ascii").strip() for name, content in files.items()}
     digest = hashlib.sha256(repr((sources, contents)).encode()).hexdigest()[:12]
     header = HEADER.format(
         agent=agent,
@@ -107,6 +140,15 @@ def submission(agent: str) -> str:
     parts += [FILE.format(name=name, text=text, rule="=" * (113 - len(name))) for name, text in contents.items()]
     parts += [FOOTER.format(digest=digest, entry=entry, rule="=" * 104)]
     return "".join(parts)
+
+
+def ingredients(agent: str) -> tuple[str, dict[str, bytes]]:
+    """The module of an agent's player, and the data files that it is given, by name; ValueError as for `export`."""
+    kind = agent.partition(":")[:2]
+    for pattern, (entry, files) in AGENTS.items():
+        if pattern.partition(":")[:2] == kind:
+            return entry, files(agent.partition(":")[2])
+    raise ValueError(f"no agent {agent!r} to export; known are {', '.join(AGENTS)}")
 
 
 def modules(entry: str) -> list[str]:

@@ -6,10 +6,12 @@ import tomllib
 
 import pytest
 
+from c4lib import paths
 from c4lib.alphazero import config as module
-from c4lib.alphazero.config import CONFIGS, Config
+from c4lib.alphazero.config import Config
 from c4lib.games import make_game
 
+CONFIGS = paths.PACKAGE / "configs"
 NAMES = sorted(file.stem for file in CONFIGS.glob("*.toml"))
 
 

@@ -33,6 +33,18 @@ def test_never_more_than_its_capacity_and_the_oldest_go_first():
         assert all(len(array) == 10 for array in buffer._kept)
 
 
+@pytest.mark.parametrize("merge", [False, True])
+def test_only_the_window_is_drawn_from(merge):
+    buffer = ReplayBuffer(10, 7, merge=merge)
+    for added, window, drawn in ((6, 4, range(2, 6)), (13, 4, range(9, 13)), (13, 99, range(3, 13))):
+        buffer.add(some_samples(added - buffer.added, buffer.added))
+        buffer.window = window
+        assert buffer.window == len(buffer.samples.own) == len(drawn)
+        assert buffer.samples.outcome.tolist() == list(drawn)
+        assert set(buffer.sample(500, np.random.default_rng(0), GAME).values) == set(drawn)
+    assert len(buffer) == 10
+
+
 def test_rows_stay_together():
     buffer = ReplayBuffer(6, 7)
     samples = some_samples(9)

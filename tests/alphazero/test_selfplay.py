@@ -6,7 +6,7 @@ import pytest
 from c4lib.alphazero.config import Config
 from c4lib.alphazero.selfplay import Samples, SelfPlayWorker, play_side_by_side
 
-from .players import EVERY_GAME, scrambled
+from .players import EVERY_GAME, scrambled, solver
 
 
 @pytest.fixture(params=EVERY_GAME.values(), ids=EVERY_GAME.keys())
@@ -81,6 +81,42 @@ def test_fast_searches_teach_nothing(game):
     assert 0 < len(played.samples.own) < played.lengths.sum()
     fast = played.lengths.sum() - len(played.samples.own)
     assert played.simulations == 12 * len(played.samples.own) + 4 * fast
+
+
+def replayed(game, moves):
+    """The states of a game, the first and the last included."""
+    states = [game.initial_state()]
+    for action in moves:
+        assert game.terminal_value(states[-1]) is None
+        states.append(game.apply(states[-1], action))
+    return states
+
+
+def test_random_moves_at_the_beginning_teach_nothing(game):
+    plain, opened = play(game, 40), play(game, 40, random_opening_share=0.5, random_opening_plies=3)
+    recorded = set(zip(*(array.tolist() for array in opened.samples[:2]), strict=True))
+    begin = [replayed(game, moves) for moves in opened.moves]
+    skipped = sum(len(states) - 1 for states in begin) - len(opened.samples.own)
+    assert 20 < skipped <= 40 * 3
+    assert game.boards(begin[0][0]) in recorded, "half of the games begin at the beginning"
+    firsts = [{moves[0] for moves in played.moves} for played in (plain, opened)]
+    assert len(firsts[1]) >= len(firsts[0])
+    assert opened.simulations == 12 * len(opened.samples.own)
+    assert same(opened, play(game, 40, random_opening_share=0.5, random_opening_plies=3, parallel_games=3))
+
+
+@pytest.mark.parametrize("name", ["tictactoe", "row"])
+def test_a_game_may_end_where_its_result_is_proven(name):
+    game = EVERY_GAME[name]
+    value = solver(game)
+    played = play(game, 40, adjudicate=True, num_simulations=20)
+    early = 0
+    for moves, result in zip(played.moves, played.results, strict=True):
+        last = replayed(game, moves)[-1]
+        early += game.terminal_value(last) is None
+        assert value(*game.boards(last)) * game.current_player(last) == result
+    assert early > 20
+    assert len(played.samples.own) == played.lengths.sum() + early, "the last position is recorded, no move is played"
 
 
 def test_after_the_threshold_the_best_is_played(game):

@@ -20,10 +20,11 @@ from c4lib.agents import RandomAgent
 from c4lib.alphazero import run_folder
 from c4lib.alphazero.agent import AlphaZeroAgent
 from c4lib.alphazero.config import Config
-from c4lib.alphazero.net import AlphaZeroNet
+from c4lib.alphazero.match import Tally
+from c4lib.alphazero.net import AlphaZeroNet, Evaluator
 from c4lib.alphazero.replay import ReplayBuffer
 from c4lib.alphazero.run_folder import find_weights, read_metrics
-from c4lib.alphazero.trainer import METRICS, Tally, Trainer, play_match
+from c4lib.alphazero.trainer import METRICS, Trainer
 from c4lib.games.connect4 import Connect4
 from c4lib.games.tictactoe import TicTacToe
 
@@ -179,27 +180,15 @@ def test_every_game_of_an_evaluation_is_counted(tmp_path):
     assert Tally(3, 2, 5).share == 0.4
 
 
-def test_seats_alternate_and_results_are_the_agents():
-    class First:
-        """Plays the lowest free cell, and notes who it was."""
-
-        def __init__(self):
-            self.seats = []
-
-        def __call__(self, game, state):
-            if not np.count_nonzero(state) > 1:
-                self.seats.append(game.current_player(state))
-            return legal_actions(game, state)[0]
-
-    agent, opponent = First(), First()  # whoever begins has 0, 2, 4, and then 6: a diagonal
-    tally = play_match(GAME, agent, opponent, 5, 0, np.random.default_rng(0))
-    assert tally == Tally(3, 0, 2)
-    assert sorted(agent.seats) == [-1, -1, 1, 1, 1]
+def test_an_odd_number_of_games(tmp_path):
+    trainer = Trainer(TINY, tmp_path / "run")
+    assert sum(trainer._eval_vs_opponent(RandomAgent(0), 5)) == 5
 
 
-def test_openings_that_no_game_can_have():
+def test_openings_that_no_game_can_have(tmp_path):
+    trainer = Trainer(TINY.replace({"opening_plies": 9}), tmp_path / "run")
     with pytest.raises(ValueError, match="no unfinished state of tictactoe after 9 random plies"):
-        play_match(GAME, RandomAgent(0), RandomAgent(0), 2, 9, np.random.default_rng(0))
+        trainer._eval_vs_opponent(RandomAgent(0), 2)
 
 
 def test_the_arena_measures_one_network_against_another(tmp_path):
@@ -332,6 +321,49 @@ def test_with_two_threads_a_resumed_run_comes_to_the_same_weights(tmp_path):
     trained(folder, config, resume=True)
     assert latest(folder) == latest(whole.folder)
     assert untimed(folder) == untimed(whole.folder)
+
+
+@pytest.mark.parametrize("gate", [None, 0.5])
+def test_with_an_average_a_resumed_run_comes_to_the_same_weights(tmp_path, gate):
+    config = TINY.replace({"weight_average": 0.9, "window_share": 0.5, "replay_buffer_capacity": 400})
+    whole = trained(tmp_path / "whole", config, gate=gate)
+    assert whole.candidate is not whole.net
+    assert whole._buffer.window == max(60, whole._buffer.added // 2) < len(whole._buffer)
+    folder = tmp_path / "resumed"
+    next(Trainer(config, folder, gate=gate).iterations())
+    half = Trainer(config, folder, gate=gate, resume=True)
+    for _ in range(3):
+        next(half.iterations())
+    trained(folder, config, gate=gate, resume=True)
+    assert latest(folder) == latest(whole.folder)
+    assert untimed(folder) == untimed(whole.folder)
+
+
+def test_the_average_plays_and_lies_between_the_weights(tmp_path):
+    trainer = Trainer(TINY.replace({"weight_average": 0.5}), tmp_path / "run")
+    seen = []
+    learn = AlphaZeroNet.learn
+
+    def watched(net, *arguments):
+        losses = learn(net, *arguments)
+        seen.append(net.stem.conv.weight.detach().clone())
+        return losses
+
+    mine = trainer.net.stem.conv.weight.detach().clone()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(AlphaZeroNet, "learn", watched)
+        trainer.run()
+    for step, weights in enumerate(seen, 1):
+        share = min(0.5, step / (step + 9))
+        mine = share * mine + (1 - share) * weights
+    assert len(seen) > 5
+    assert torch.allclose(trainer.candidate.stem.conv.weight, mine, atol=1e-6)
+    assert not torch.equal(trainer.candidate.stem.conv.weight, trainer.net.stem.conv.weight)
+    saved = AlphaZeroNet.load(find_weights(trainer.folder))
+    assert torch.equal(saved.stem.conv.weight, trainer.candidate.stem.conv.weight)
+    planes = GAME.encode(GAME.initial_state())[None]
+    for found, wanted in zip(trainer.evaluate(planes), Evaluator(saved, "cpu", "float32")(planes), strict=True):
+        assert np.array_equal(found, wanted)
 
 
 def test_a_run_that_is_done_stays_as_it_is(copied):

@@ -3,8 +3,9 @@ import pytest
 
 from c4lib.agents import RandomAgent
 from c4lib.arena.match import Score, play_game, play_match
-from c4lib.arena.openings import random_openings
+from c4lib.arena.openings import is_decided, random_openings
 from c4lib.games.connect4 import Connect4
+from c4lib.games.position import Position
 from c4lib.search.minimax import Connect4MinimaxOpponent
 
 GAME = Connect4()
@@ -62,6 +63,35 @@ def test_openings_are_different_unfinished_and_repeatable():
     assert all(np.count_nonzero(state) == 8 and GAME.terminal_value(state) is None for state in openings)
     assert all((a == b).all() for a, b in zip(openings, random_openings(GAME, 100, 8, seed=3), strict=True))
     assert any((a != b).any() for a, b in zip(openings, random_openings(GAME, 100, 8, seed=4), strict=True))
+
+
+def test_openings_of_several_lengths():
+    lengths = [np.count_nonzero(state) for state in random_openings(GAME, 200, (2, 6), seed=3)]
+    assert set(lengths) == {2, 3, 4, 5, 6}
+    assert lengths.count(2) <= 49
+
+
+def test_openings_are_not_decided_unless_asked():
+    drawn = random_openings(GAME, 300, 12, seed=3, decided=True)
+    assert 0 < sum(is_decided(GAME, state) for state in drawn) < 300
+    assert not any(is_decided(GAME, state) for state in random_openings(GAME, 300, 12, seed=3))
+
+
+@pytest.mark.parametrize(
+    ("moves", "decided"),
+    [
+        ("", False),
+        ("112233", True),  # wins with column 4
+        ("11223", False),  # must stop column 4, and can
+        ("1322443", False),
+        ("414131", False),
+        ("3141", False),
+        ("314152", True),  # wins with column 6
+        ("31415", True),  # column 2 and column 6
+    ],
+)
+def test_decided(moves, decided):
+    assert is_decided(GAME, Position.from_moves(moves).state) == decided
 
 
 def test_too_many_openings_are_refused():

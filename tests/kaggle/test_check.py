@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from c4lib.cli import c4
 from c4lib.kaggle import check as checker
 from c4lib.kaggle.check import cases, check
-from c4lib.kaggle.export import AGENTS, export
+from c4lib.kaggle.export import export
 
 pytest.importorskip("kaggle_environments", reason="kaggle-environments is not installed")
 
@@ -200,9 +200,9 @@ def test_command(submit, source, code):
     assert "board 1x1x1" in result.output
 
 
-@pytest.fixture(scope="module", params=AGENTS)
-def exported(request, tmp_path_factory):
-    return export(request.param, tmp_path_factory.mktemp("check") / "submission.py")
+@pytest.fixture(scope="module")
+def exported(agent, tmp_path_factory):
+    return export(agent, tmp_path_factory.mktemp("check") / "submission.py")
 
 
 @pytest.mark.parametrize("case", ["loader", "low time bank"])

@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from c4lib import jit, paths
+from c4lib.alphazero.net import AlphaZeroNet
+from c4lib.alphazero.plain_net import pack
 from c4lib.games.connect4 import STANDARD, Geometry
 from c4lib.games.position import Position
 from c4lib.kaggle import export as exporter
-from c4lib.kaggle.export import export, imports, modules, submission
+from c4lib.kaggle.export import export, imports, ingredients, modules, submission
 from c4lib.kaggle.frame import Submission, load
 from c4lib.search.book import Book
 from c4lib.search.negamax import Engine, SearchOptions
@@ -22,7 +24,7 @@ from .test_agent import seen
 
 CONFIGURATION = {"columns": 7, "rows": 6, "inarow": 4, "actTimeout": 0.2}
 EMPTY = {"board": [0] * 42, "mark": 1, "remainingOverageTime": 0.0}  # too little in the bank to compile
-LIMIT = {"engine": 300_000, "perfect": 2_000_000}  # bytes; Kaggle takes a hundred times as many
+LIMIT = {"engine": 300_000, "perfect": 2_000_000, "alphazero": 400_000}  # bytes; Kaggle takes a hundred times as many
 LATE = "7527267743225741531164553"
 only_engine = pytest.mark.parametrize("agent", ["engine"], indirect=True)
 only_perfect = pytest.mark.parametrize("agent", ["perfect"], indirect=True)
@@ -40,12 +42,6 @@ def columns_of(digits):
     return [int(digit) - 1 for digit in digits]
 
 
-@pytest.fixture(scope="module", params=exporter.AGENTS)
-def agent(request):
-    """The name of an agent that can be exported."""
-    return request.param
-
-
 @pytest.fixture(scope="module")
 def file(agent, tmp_path_factory):
     return export(agent, tmp_path_factory.mktemp("export") / "submission.py")
@@ -60,9 +56,11 @@ def package(file):
     return {dotted: sys.modules[f"{name}.{dotted}"] for dotted in sources}
 
 
-def test_unknown_agent(tmp_path):
-    with pytest.raises(ValueError, match="no agent 'minimax' to export; known are engine, perfect"):
-        export("minimax", tmp_path / "submission.py")
+@pytest.mark.parametrize("name", ["minimax", "engine:2", "perfect:", "alphazero", ""])
+def test_unknown_agent(tmp_path, name):
+    known = r"known are engine, perfect, alphazero:MODEL\[@SIMULATIONS\]$"
+    with pytest.raises(ValueError, match=f"no agent '{name}' to export; {known}"):
+        export(name, tmp_path / "submission.py")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -74,7 +72,7 @@ def test_same_sources_same_bytes(agent, file, tmp_path):
 
 def test_size_and_shape(agent, file):
     content = file.read_bytes()
-    assert len(content) < LIMIT[agent]
+    assert len(content) < LIMIT[agent.partition(":")[0]]
     assert b"\r" not in content
     assert content.startswith(b"# A player for Kaggle's ConnectX")
     assert f"`c4 export --agent {agent}`".encode() in content
@@ -96,23 +94,28 @@ def test_nothing_is_left_beside_the_file(agent, file, tmp_path, monkeypatch):
 
 def test_sources_are_the_labs_own(agent, file):
     sources = execute(file)["SOURCES"]
-    assert list(sources) == modules(exporter.AGENTS[agent][0])
+    assert list(sources) == modules(ingredients(agent)[0])
     for name, text in sources.items():
         assert text.encode() == paths.PACKAGE.joinpath(*name.split(".")).with_suffix(".py").read_bytes()
 
 
 def test_data_files_are_the_labs_own(agent, file):
     """Byte for byte."""
-    _, files = exporter.AGENTS[agent]
-    found = execute(file)["FILES"]
-    assert {name: base64.b64decode(text) for name, text in found.items()} == {f.name: f.read_bytes() for f in files}
-    assert list(found) == {"engine": [], "perfect": ["connect4.book"]}[agent]
+    found = {name: base64.b64decode(text) for name, text in execute(file)["FILES"].items()}
+    assert found == ingredients(agent)[1]
+    expected = {
+        "engine": {},
+        "perfect": {"connect4.book": paths.BOOK.read_bytes()},
+        "alphazero": {"network.npz": pack(AlphaZeroNet.load(paths.MODELS / "connect4.safetensors"))}
+        | {"simulations.txt": b"40"},
+    }
+    assert found == expected[agent.partition(":")[0]]
 
 
 def test_another_data_file_another_digest(tmp_path, monkeypatch):
     """So that a process that has loaded the one package does not use it for the other."""
     texts = []
-    monkeypatch.setitem(exporter.AGENTS, "perfect", ("kaggle.perfect", (tmp_path / "connect4.book",)))
+    monkeypatch.setattr(paths, "BOOK", tmp_path / "connect4.book")
     for content in (b"one", b"two"):
         (tmp_path / "connect4.book").write_bytes(content)
         texts.append(submission("perfect"))
@@ -121,14 +124,14 @@ def test_another_data_file_another_digest(tmp_path, monkeypatch):
 
 
 def test_a_missing_data_file_is_told(tmp_path, monkeypatch):
-    monkeypatch.setitem(exporter.AGENTS, "perfect", ("kaggle.perfect", (tmp_path / "connect4.book",)))
+    monkeypatch.setattr(paths, "BOOK", tmp_path / "connect4.book")
     with pytest.raises(FileNotFoundError):
         export("perfect", tmp_path / "submission.py")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_modules_in_the_order_of_their_imports(agent):
-    entry, _ = exporter.AGENTS[agent]
+    entry, _ = ingredients(agent)
     order = modules(entry)
     assert order[-1] == entry
     assert {"jit", "bits", "games.connect4", "search.evaluation", "search.negamax", "kaggle.agent"} <= set(order)
@@ -258,7 +261,7 @@ def test_a_package_is_loaded_once(agent, file, package):
         assert namespace["agent"](EMPTY, CONFIGURATION) in range(7)
     players = [namespace["play"]._player for namespace in (first, second)]
     assert players[0] is not players[1]
-    assert type(players[0]) is type(players[1]) is package[exporter.AGENTS[agent][0]].Player
+    assert type(players[0]) is type(players[1]) is package[ingredients(agent)[0]].Player
     assert not any(player.failures for player in players)
     kernels = [
         package["search.negamax"].Engine(package["games.connect4"].Geometry(4, 4, 3), compiled=False).kernel
@@ -276,7 +279,7 @@ def test_plays_without_numba_or_the_lab(file, tmp_path):
         f"move = space['agent']({EMPTY | {'remainingOverageTime': 60.0}!r}, {CONFIGURATION!r})\n"
         "player = space['play']._player\n"
         "engines = [getattr(seat.engine, '_engine', seat.engine) for seat in player._seats.values()]\n"
-        "print(type(move).__name__, player.failures, [engine.compiled for engine in engines])\n"
+        "print(type(move).__name__, player.failures, [getattr(engine, 'compiled', False) for engine in engines])\n"
     )
     command = [sys.executable, "-c", code, str(file)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=True)
@@ -296,14 +299,6 @@ GOOD = {
     ),
 }
 FULL_CENTRE = {"board": [0, 0, 0, 1, 0, 0, 0] + [1] * 35, "mark": 1}
-
-
-@pytest.fixture
-def name():
-    """A name for a package, which is gone afterwards."""
-    yield "c4lib_test"
-    for module in [module for module in sys.modules if module.startswith("c4lib_test")]:
-        del sys.modules[module]
 
 
 def test_load_resolves_relative_imports(name):
