@@ -14,6 +14,7 @@ from .search.book import Book
 from .search.minimax import Connect4MinimaxOpponent
 from .search.negamax import Engine, SearchOptions, SearchResult
 from .search.perfect import PerfectMove, PerfectPlayer
+from .search.solver import shared_solver
 
 Agent = Callable[[Game, np.ndarray], int]
 
@@ -71,6 +72,20 @@ class PerfectAgent:
         return self.result.move
 
 
+class VariedPerfectAgent:
+    """Plays any of the exactly best columns, each with the same chance; slower, since it wants to know all of them."""
+
+    def __init__(self, seed: int | None = None):
+        self._rng = np.random.default_rng(seed)
+        self._best: dict[tuple[int, int], tuple[int, ...]] = {}
+
+    def __call__(self, game: Connect4, state: np.ndarray) -> int:
+        boards = game.boards(state)
+        if boards not in self._best:
+            self._best[boards] = shared_solver(game.geometry).analyse(boards).best_moves
+        return int(self._rng.choice(self._best[boards]))
+
+
 @cache
 def opening_book() -> Book:
     """The book that comes with the lab; ValueError or OSError where its file is damaged or missing."""
@@ -94,6 +109,8 @@ def _engine(argument: str, seed: int | None) -> Agent:
 
 
 def _perfect(argument: str, seed: int | None) -> Agent:
+    if argument == "varied":
+        return VariedPerfectAgent(seed)
     return PerfectAgent(_seconds("perfect", argument) if argument else None)
 
 
@@ -134,7 +151,7 @@ AGENTS = {
     "random": ("random", _random),
     "minimax": ("minimax:DEPTH", _minimax),
     "engine": ("engine:SECONDS", _engine),
-    "perfect": ("perfect, or perfect:SECONDS", _perfect),
+    "perfect": ("perfect, perfect:SECONDS, perfect:varied", _perfect),
     "alphazero": ("alphazero:MODEL@SIMULATIONS", _alphazero),
 }
 
@@ -144,8 +161,8 @@ def make_agent(name: str, *, seed: int | None = None) -> Agent:
 
     Args:
         name: a kind and, after a colon, its argument.
-        seed: for the agents that draw lots: `random`, and `minimax` among equally good moves (without a seed it
-            takes the one nearest the centre).
+        seed: for the agents that draw lots: `random`; `perfect:varied` among the best moves; and `minimax` among
+            those that it holds for equally good (without a seed it takes the one nearest the centre).
 
     The model of `alphazero` is a file in data/models, or else the path of weights, a checkpoint, or a run; with 0
     simulations the network's policy plays as it is.

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from .cli_alphazero import evaluate, play, train
+from .cli_alphazero import PATH, evaluate, play, train
 
 
 @click.group(invoke_without_command=True)
@@ -120,19 +120,17 @@ def grade(agent, games, seed, processes, output):
 @click.argument("agents", nargs=-1, required=True, metavar="AGENT...")
 @click.option("--set", "sets", multiple=True, metavar="SET", help="Of the benchmark, such as L2_R2; by default all.")
 @click.option("--positions", type=click.IntRange(min=1), help="The first so many of each set; by default all.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="CSV, to which the numbers are written.")
+@click.option("-o", "--output", type=PATH, help="CSV for what was played; agents that it has are not asked again.")
 def accuracy(agents, sets, positions, output):
     """Measure moves on the benchmark positions against the exact scores.
 
-    Shares of moves that keep the outcome, that keep it where some move loses it, and that keep the exact score, with
-    what 95 % of the doubt leaves.
+    Prints the shares of moves that keep the outcome, that keep it where some move loses it, and that keep the exact
+    score, with the bounds that hold 95 % of the doubt; and the mean loss of score.
     """
+    from .arena.accuracy import accuracy as numbers
     from .arena.accuracy import measure, readable
 
-    table = measure(agents, sets, positions)
-    if output:
-        table.to_csv(output, float_format="%.6g", lineterminator="\n")
-    click.echo(readable(table).to_string())
+    click.echo(readable(numbers(measure(agents, sets, positions, output), by=["agent", "set"])).to_string())
 
 
 @c4.group()

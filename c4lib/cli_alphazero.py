@@ -64,39 +64,50 @@ class Plies(click.ParamType):
 @click.option("--game", required=True)
 @click.option("--model", type=PATH, help="File of weights, a checkpoint, a run's folder; by default data/models/GAME.")
 @click.option("--simulations", default=100, show_default=True, type=click.IntRange(min=0), help="Of each search.")
+@click.option("--agent", "name", help="Name of another agent to evaluate, instead of a model.")
 @click.option("--opponent", help="Name of an agent, such as minimax:8; by default random.")
 @click.option("--opponent-depth", type=click.IntRange(min=1), help="Short for --opponent minimax:DEPTH.")
 @click.option("--games", default=100, show_default=True, type=click.IntRange(min=2), help="An even number.")
 @click.option("--opening-plies", default="2-6", show_default=True, type=Plies(), help="Random plies; 0 for none.")
-@click.option("--seed", default=0, show_default=True, help="Of the openings and of an opponent that draws lots.")
-def evaluate(game, model, simulations, opponent, opponent_depth, games, opening_plies, seed):
-    """Play a trained network against another agent.
+@click.option("--seed", default=0, show_default=True, help="Of the openings and of those who draw lots.")
+@click.option("-o", "--output", type=PATH, help="CSV for the games, one a row; moves are digits, counted from 1.")
+def evaluate(game, model, simulations, name, opponent, opponent_depth, games, opening_plies, seed, output):
+    """Play a trained network, or any agent, against another.
 
-    Each opening is played from both seats; none is won already. The brackets hold 95 % of the doubt about the points
-    per game. Without random plies all games begin alike, and are different only where the opponent draws lots.
+    Each opening is played from both seats; none is decided already. The brackets hold 95 % of the doubt about the
+    points per game. Without random plies all games begin alike, and differ only where somebody draws lots.
     """
     from . import paths
     from .alphazero.agent import AlphaZeroAgent
     from .alphazero.match import play_match
     from .arena.match import Score
-    from .arena.openings import random_openings
+    from .arena.openings import after, random_lines
     from .games import make_game
+    from .resume import write_text
 
     if opponent is not None and opponent_depth is not None:
         raise click.UsageError("name an --opponent or an --opponent-depth, not both")
+    if name is not None and model is not None:
+        raise click.UsageError("name an --agent or a --model, not both")
     if games % 2:
         raise click.UsageError(f"--games must be even, each opening being played from both seats: not {games}")
     rules = make_game(game)
-    agent = AlphaZeroAgent(model or paths.MODELS / f"{game}.safetensors", rules, simulations)
+    model = model or paths.MODELS / f"{game}.safetensors"
+    agent = _agent(name, game, seed) if name else AlphaZeroAgent(model, rules, simulations)
     opponent = f"minimax:{opponent_depth}" if opponent_depth else opponent or "random"
     rival = _agent(opponent, game, seed)
-    if opening_plies == (0, 0):
-        openings = [rules.initial_state()] * (games // 2)
-    else:
-        openings = random_openings(rules, games // 2, opening_plies, seed)
-    match = play_match(rules, agent, rival, openings)
-    distinct = len({(openings[i // 2].tobytes(), *moves) for i, moves in enumerate(match.moves)})
-    click.echo(f"{simulations} simulations against {opponent}: {Score(*match.tally)}; {distinct} different games")
+    count = games // 2
+    lines = [[]] * count if opening_plies == (0, 0) else random_lines(rules, count, opening_plies, seed)
+    match = play_match(rules, agent, rival, [after(rules, line) for line in lines])
+    played = [
+        (_digits(lines[i // 2]), 1 - i % 2 * 2, _digits(moves), result)
+        for i, (moves, result) in enumerate(zip(match.moves, match.results.tolist(), strict=True))
+    ]
+    if output is not None:
+        write_text(output, "opening,seat,moves,result\n" + "".join(f"{','.join(map(str, row))}\n" for row in played))
+    distinct = len({opening + moves for opening, _, moves, _ in played})
+    who = name or f"{simulations} simulations"
+    click.echo(f"{who} against {opponent}: {Score(*match.tally)}; {distinct} different games")
 
 
 @click.command()
@@ -183,6 +194,12 @@ def _opinion(game, state, agent):
         value = "" if found.tree.q[move] != found.tree.q[move] else f"{found.tree.q[move]:+.2f}"
         lines.append(f"{move:4} {found.visits[move]:6} {value:>6}")
     return "\n".join(lines)
+
+
+def _digits(moves):
+    """Moves as text: digits counted from 1, or numbers with dots between them where there are more than nine."""
+    numbers = [str(move + 1) for move in moves]
+    return ("" if all(len(number) == 1 for number in numbers) else ".").join(numbers)
 
 
 def _agent(name, game, seed):

@@ -1,4 +1,4 @@
-"""What long computations share: worker processes that end with their parent, and files of lines that survive a kill."""
+"""What long computations share: worker processes that end with their parent, and files that survive a kill."""
 
 import multiprocessing
 import os
@@ -20,6 +20,16 @@ def worker_pool(
     """
     context = multiprocessing.get_context("spawn")
     return ProcessPoolExecutor(processes, context, _begin, (start, arguments))
+
+
+def write_text(file: Path, text: str) -> None:
+    """Write a file, whole or not at all: it is written beside and renamed."""
+    beside = file.with_name(f"{file.name}.{os.getpid()}.part")
+    try:
+        beside.write_text(text, encoding="utf-8", newline="\n")
+        beside.replace(file)
+    finally:
+        beside.unlink(missing_ok=True)
 
 
 def drop_unfinished_line(file: Path) -> None:

@@ -1,7 +1,11 @@
 """Options of the whole test suite."""
 
+import os
+
 import pytest
 from hypothesis import settings
+
+os.environ.setdefault("C4_PROGRESS", "0")  # before anything draws a bar
 
 # The same examples on every run and machine; a compilation in the middle of one is no reason to fail.
 settings.register_profile("c4lib", deadline=None, derandomize=True, database=None)

@@ -66,7 +66,7 @@ def test_wrong_seconds(kind, argument):
         ("minimax:0", "minimax wants a depth in plies"),
         ("minimax:2.5", "minimax wants a depth in plies"),
         ("random:1", "random takes no argument"),
-        ("dance", "unknown agent 'dance'; known are random, minimax:DEPTH, engine:SECONDS, perfect, or perfect:SECOND"),
+        ("dance", "unknown agent 'dance'; known are random, minimax:DEPTH, engine:SECONDS, perfect, perfect:SECOND"),
         ("Perfect", "unknown agent 'Perfect'"),
         ("perfect 0.5", "unknown agent 'perfect 0.5'"),
         ("", "unknown agent ''"),
@@ -97,6 +97,18 @@ def test_perfect_under_a_short_clock(book):
     agent(GAME, Position.from_moves("4").state)
     assert agent.result.source in ("engine", "bound")
     assert agent.result.seconds < 1.0
+
+
+def test_varied_perfect_plays_every_best_column_and_no_other():
+    state, game = Position.from_moves("112233").state, Connect4(5, 4, 3)
+    several = game.apply(game.initial_state(), 2)
+    best = Solver(game.geometry).analyse(game.boards(several)).best_moves
+    assert len(best) > 1
+    agent = make_agent("perfect:varied", seed=1)
+    assert {agent(game, several) for _ in range(100)} == set(best)
+    assert {agent(GAME, state) for _ in range(20)} == {3}
+    one, other = (make_agent("perfect:varied", seed=2) for _ in range(2))
+    assert [one(game, several) for _ in range(50)] == [other(game, several) for _ in range(50)]
 
 
 def test_perfect_plays_on_other_boards(book):

@@ -1,10 +1,14 @@
 """`c4 train`, `c4 eval` and `c4 play`: a run from the command line, and a terminal that survives its user."""
 
+import csv
+
 import pytest
 from click.testing import CliRunner
 
 from c4lib.alphazero.config import Config
+from c4lib.arena.openings import after
 from c4lib.cli_alphazero import board_text, evaluate, play, train
+from c4lib.games import make_game
 from c4lib.games.connect4 import Connect4
 from c4lib.games.tictactoe import TicTacToe
 
@@ -92,6 +96,56 @@ def test_eval(call, model):
     assert "there are no weights at nowhere" in str(error)
     _, error = call(evaluate, "--game", "connect4", "--model", model)
     assert "the network is not of connect4" in str(error)
+
+
+def test_eval_keeps_the_games(call, model, tmp_path):
+    file = tmp_path / "games.csv"
+    words = ["--game", "tictactoe", "--model", model, "--games", 10, "--simulations", 8, "--opening-plies", "1-3"]
+    output, error = call(evaluate, *words, "-o", file)
+    assert error is None
+    games = list(csv.DictReader(file.open(newline="")))
+    game = make_game("tictactoe")
+    assert [row["seat"] for row in games] == ["1", "-1"] * 5
+    assert [row["opening"] for row in games[::2]] == [row["opening"] for row in games[1::2]]
+    for row in games:
+        assert 1 <= len(row["opening"]) <= 3
+        state = after(game, [int(digit) - 1 for digit in row["opening"] + row["moves"]])
+        assert game.terminal_value(state) * game.current_player(state) * int(row["seat"]) == int(row["result"])
+    assert f"{[row['result'] for row in games].count('1')} won" in output
+    assert f"{len({row['opening'] + row['moves'] for row in games})} different games" in output
+
+
+def test_eval_without_an_opening(call):
+    output, error = call(evaluate, "--game", "tictactoe", "--agent", "random", "--games", 20, "--opening-plies", 0)
+    assert error is None
+    assert output.startswith("random against random: ")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--opening-plies", "x"], "'x' is no number of plies: give one, or two as in 2-6"),
+        (["--opening-plies", "6-2"], "'6-2' is no number of plies"),
+        (["--games", 5], "--games must be even"),
+        (["--opponent", "random", "--opponent-depth", 2], "an --opponent or an --opponent-depth, not both"),
+        (["--agent", "random", "--model", "x"], "an --agent or a --model, not both"),
+        (["--opponent-depth", 2], "minimax plays connect4 only"),
+    ],
+)
+def test_what_eval_refuses(call, model, words, said):
+    if "--agent" not in words:
+        words = [*words, "--model", model]
+    _, error = call(evaluate, "--game", "tictactoe", *words)
+    assert said in str(error)
+
+
+def test_training_stops_with_the_clock(call):
+    output, error = call(train, "--game", "tictactoe", *TINY, "--opponent", "none", "--minutes", 0)
+    assert error is None
+    assert output.endswith("runs/tictactoe: 1 iterations done\n")
+    output, error = call(train, "--resume", "--folder", "runs/tictactoe", "--opponent", "none")
+    assert error is None
+    assert output.endswith("runs/tictactoe: 2 iterations done\n")
 
 
 def test_play_to_the_end(call, model):

@@ -74,6 +74,9 @@ class Config:
     # of the optimiser
     weight_average: float = 0.0
     # what plays is a moving average of the weights, that keeps such a share of itself in a step; 0: the weights
+    outcome_decay: float = 1.0
+    # the outcome of a position is such a share of that of the next one, and for the rest the search's value here; so
+    # what a late slip does to the result is felt less the longer ago it is; 1: the game's result alone (Sutton 1988)
     root_value_weight: float = 0.3
     # share of the search's value in the value target; the rest is the game's result
     replay_buffer_capacity: int = 200_000
@@ -180,7 +183,8 @@ RANGES = (
     ("c_puct dirichlet_alpha learning_rate", lambda x: x > 0, "more than 0"),
     ("fpu_reduction weight_decay temperature_threshold opening_plies seed threads", lambda x: x >= 0, "at least 0"),
     (
-        "dirichlet_weight root_value_weight full_search_probability random_opening_share window_share weight_average",
+        "dirichlet_weight root_value_weight full_search_probability random_opening_share window_share weight_average "
+        "outcome_decay",
         lambda x: 0 <= x <= 1,
         "from 0 to 1",
     ),

@@ -38,8 +38,9 @@ class PlainNet:
     """The network in numpy: planes `(n, *input_shape)` to policy logits `(n, action_size)` and values `(n,)`, float32.
 
     A search of one position asks for one evaluation at a time, and then this is as fast as torch. A convolution is a
-    matrix product for each of the nine neighbours of a cell: BLAS spreads larger products over threads, which costs
-    many times the work where a machine has less to give than it shows. For the same reason the last layers are sums.
+    matrix product for each of the nine neighbours of a cell: larger ones (and those of more than 64 channels) BLAS
+    spreads over threads, which costs many times the work where a machine has less to give than it shows. For the same
+    reason the last layers are sums.
 
     Raises KeyError for weights of something else.
     """

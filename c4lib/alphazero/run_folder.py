@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import paths
+from ..resume import write_text
 from .config import Config
 
 WHOLE_CHECKPOINTS = 2
@@ -209,13 +210,6 @@ def read_metrics(folder: str | Path) -> dict[str, list[float | None]]:
         rows = list(csv.DictReader(file))
     names = rows[0] if rows else ()
     return {name: [float(row[name]) if row[name] else None for row in rows] for name in names}
-
-
-def write_text(path: Path, text: str):
-    """Write a file, whole or not at all."""
-    beside = path.with_name(path.name + ".part")
-    beside.write_text(text, encoding="utf-8")
-    beside.replace(path)
 
 
 def _numbered(checkpoints):

@@ -26,7 +26,7 @@ class Samples(NamedTuple):
     own: np.ndarray  # (n,) int64: the position
     opp: np.ndarray
     policy: np.ndarray  # (n, A) float32: what the search recommends, a distribution over the legal actions
-    outcome: np.ndarray  # (n,) float32: how the game ended, or has to end: 1 won, 0 drawn, -1 lost
+    outcome: np.ndarray  # (n,) float32: how the game ended: 1 won, 0 drawn, -1 lost; see `Config.outcome_decay`
     root_value: np.ndarray  # (n,) float32: what the search thought
 
     @classmethod
@@ -97,11 +97,23 @@ class _Table:
         self.generator = np.random.default_rng([seed, number])
         self.moves: list[int] = []
         self.records: list[tuple] = []  # (ply, own, opp, policy, root value)
+        self.values: dict[int, float] = {}  # of every search, by ply
         self.result: int | None = None  # for the first player, when the game has ended
 
     def end(self, value: float):
         """Note the value of the game for the side to move."""
         self.result = int(value) if len(self.moves) % 2 == 0 else -int(value)
+
+    def outcomes(self, decay: float) -> dict[int, float]:
+        """By ply, for its side to move: the game's result, or what `Config.outcome_decay` makes of it."""
+        outcomes = {}
+        outcome = self.result if len(self.moves) % 2 == 0 else -self.result
+        for ply in sorted(self.values, reverse=True):
+            if ply < len(self.moves):
+                outcome = -outcome
+            outcome = decay * outcome + (1 - decay) * self.values[ply]
+            outcomes[ply] = outcome
+        return outcomes
 
 
 class SelfPlayWorker:
@@ -192,6 +204,7 @@ class SelfPlayWorker:
         for i, place in enumerate(places):
             table = tables[place]
             ply = len(table.moves)
+            table.values[ply] = values[i]
             if full[place]:
                 table.records.append((ply, own[place], opp[place], policies[i], values[i]))
             if config.adjudicate and not np.isnan(proven[i]):
@@ -209,14 +222,16 @@ class SelfPlayWorker:
 
     def _result(self, ended, forest, seconds):
         """Everything about games that ended."""
-        records = [(*record, table.result) for table in ended for record in table.records]
-        plies, own, opp, policies, values, results = zip(*records, strict=True) if records else ((),) * 6
-        outcome = np.where(np.array(plies, int) % 2 == 0, 1, -1) * np.array(results, int)
+        records = []
+        for table in ended:
+            outcomes = table.outcomes(self.config.outcome_decay)
+            records += [(*position, outcomes[ply]) for ply, *position in table.records]
+        own, opp, policies, values, outcomes = zip(*records, strict=True) if records else ((),) * 5
         samples = Samples(
             own=np.array(own, np.int64),
             opp=np.array(opp, np.int64),
             policy=np.array(policies, np.float32).reshape(-1, self.game.action_size),
-            outcome=outcome.astype(np.float32),
+            outcome=np.array(outcomes, np.float32),
             root_value=np.array(values, np.float32),
         )
         return Played(

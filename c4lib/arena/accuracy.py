@@ -5,6 +5,7 @@ it was: wins no later, loses no sooner than it must. Its loss is the difference 
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,27 +14,25 @@ from ..agents import Agent, make_agent
 from ..games.connect4 import Connect4
 from ..games.position import Position
 from ..progress import bar
+from ..resume import write_text
 from . import benchmark
 from .rating import wilson_interval
 
 BATCH = 250  # positions between two movements of the progress bar
 
 
-def graded_moves(agent: Agent, sets: Sequence[str] = benchmark.SETS, positions: int | None = None) -> pd.DataFrame:
-    """What an agent plays on benchmark sets; one row a position.
+def positions(sets: Sequence[str] = (), count: int | None = None) -> pd.DataFrame:
+    """The first `count` positions (None: all) of some sets (none: all of them), with their `set`; see `benchmark.load`.
 
-    Args:
-        agent: one that has `choose` is asked for many moves at once.
-        sets: names in `benchmark.SETS`.
-        positions: the first so many of each set; None for all.
-
-    Returns:
-        Columns `set`, `moves` (the position), `stones` on the board, `score` (exact, for the side to move), `column`
-        played, `loss` of score, `kept` (the outcome, bool), `at_stake` (whether some legal move loses outcome, bool).
+    Raises ValueError for a set that does not exist.
     """
+    tables = [benchmark.load(name).iloc[:count].assign(set=name) for name in sets or benchmark.SETS]
+    return pd.concat(tables, ignore_index=True)
+
+
+def columns_played(agent: Agent, table: pd.DataFrame) -> list[int]:
+    """What an agent plays in each of the positions `moves`; one that has `choose` is asked for many moves at once."""
     game = Connect4()
-    tables = [benchmark.load(name).iloc[:positions].assign(set=name) for name in sets]
-    table = pd.concat(tables, ignore_index=True)
     columns: list[int] = []
     with bar(total=len(table), desc="moves", unit="position") as shown:
         for start in range(0, len(table), BATCH):
@@ -41,13 +40,15 @@ def graded_moves(agent: Agent, sets: Sequence[str] = benchmark.SETS, positions: 
             choose = getattr(agent, "choose", None)
             columns += choose(game, states) if choose else [agent(game, state) for state in states]
             shown.update(len(states))
-    return graded(table, columns)
+    return columns
 
 
 def graded(table: pd.DataFrame, columns: Sequence[int]) -> pd.DataFrame:
-    """The rows of `graded_moves` for a table of benchmark positions (with `set`) and the columns played in them.
+    """Moves measured: the columns played in a table of `positions`.
 
-    Raises ValueError for a move into a full column.
+    Returns one row a position: `set`, `moves` (the position), `stones` on the board, `score` (exact, for the side to
+    move), `column` played, `loss` of score, `kept` (the outcome, bool), `at_stake` (whether some legal move loses
+    outcome, bool). Raises ValueError for a move into a full column.
     """
     scores = table[benchmark.COLUMNS].astype("Float64").to_numpy(float, na_value=np.nan)
     after = scores[np.arange(len(table)), list(columns)]
@@ -71,7 +72,7 @@ def graded(table: pd.DataFrame, columns: Sequence[int]) -> pd.DataFrame:
 
 
 def accuracy(moves: pd.DataFrame, by: str | Sequence[str] = "set") -> pd.DataFrame:
-    """Rows of `graded_moves` in numbers, by set or other columns, in order of appearance.
+    """Rows of `graded` in numbers, by set or other columns, in order of appearance.
 
     Columns: `positions`; `kept`, the share of moves that keep the outcome; `kept_at_stake`, that share where some move
     loses it; `exact`, the share that keeps the score; each with the 95 % interval (Wilson 1927) as `_low`, `_high`;
@@ -90,20 +91,48 @@ def accuracy(moves: pd.DataFrame, by: str | Sequence[str] = "set") -> pd.DataFra
             row |= {measure: hits.mean(), f"{measure}_low": low, f"{measure}_high": high}
         rows[name] = row | {"mean_loss": group["loss"].mean()}
     table = pd.DataFrame.from_dict(rows, orient="index").astype({"positions": int})
-    return table.rename_axis(by if isinstance(by, str) else list(by))
+    table.index = table.index.rename(by) if isinstance(by, str) else table.index.rename(list(by))
+    return table
 
 
-def measure(agents: Sequence[str], sets: Sequence[str] = (), positions: int | None = None) -> pd.DataFrame:
-    """Rows of `accuracy` by name of agent and set; see `graded_moves`, where no sets mean all.
+def measure(
+    agents: Sequence[str], sets: Sequence[str] = (), count: int | None = None, output: Path | None = None
+) -> pd.DataFrame:
+    """Graded moves of agents, by name, on benchmark sets: the rows of `graded`, with the `agent` before them.
+
+    Args:
+        agents: names, see `make_agent`.
+        sets, count: see `positions`.
+        output: CSV of `set`, `moves` and the column played by each agent. It is written after each agent; those that
+            an existing file has are not asked again. ValueError where it is of other positions.
 
     Raises ValueError for a name that does not exist.
     """
-    sets = sets or benchmark.SETS
-    for name in sets:
-        benchmark.load(name)  # complain before the first agent has worked
+    table = positions(sets, count)
     made = {name: make_agent(name) for name in agents}
-    tables = {name: accuracy(graded_moves(agent, sets, positions)) for name, agent in made.items()}
-    return pd.concat(tables, names=["agent"])
+    played = table[["set", "moves"]]
+    if output is not None and output.exists():
+        played = pd.read_csv(output, dtype={"moves": str})
+        if not played[["set", "moves"]].equals(table[["set", "moves"]]):
+            raise ValueError(f"{output} is of other positions")
+    for name, agent in made.items():
+        if name not in played:
+            played = played.assign(**{name: columns_played(agent, table)})
+            if output is not None:
+                write_text(output, played.to_csv(index=False, lineterminator="\n"))
+    return _joined(table, played[["set", "moves", *agents]])
+
+
+def load(file: Path) -> pd.DataFrame:
+    """What `measure` returned when it wrote the file."""
+    played = pd.read_csv(file, dtype={"moves": str})
+    known = positions(played["set"].unique())
+    return _joined(played[["set", "moves"]].merge(known, on=["set", "moves"], how="left"), played)
+
+
+def _joined(table, played):
+    parts = {name: graded(table, played[name]) for name in played.columns[2:]}
+    return pd.concat(parts, names=["agent"]).reset_index("agent").reset_index(drop=True)
 
 
 def readable(table: pd.DataFrame) -> pd.DataFrame:

@@ -37,7 +37,7 @@ def _network(argument: str) -> dict[str, bytes]:
     model = paths.MODELS / f"{name}.safetensors"
     if not model.is_file():
         known = ", ".join(sorted(file.stem for file in paths.MODELS.glob("*.safetensors"))) or "none"
-        raise ValueError(f"there is no model {name!r} in {paths.MODELS}: there are {known}")
+        raise ValueError(f"there is no model {name!r}: in {paths.MODELS} there are {known}")
     net, game = AlphaZeroNet.load(model), Connect4()
     if (net.shape["input_shape"], net.shape["action_size"]) != (game.input_shape, game.action_size):
         raise ValueError(f"the model {name!r} does not play Connect Four on 7 x 6")

@@ -92,7 +92,7 @@ def test_refusals_are_one_line_that_names_the_key(overrides, message):
 
 
 def test_files_that_are_none(tmp_path):
-    with pytest.raises(ValueError, match=r"no configuration 'chess'.*connect4, tictactoe"):
+    with pytest.raises(ValueError, match=r"no configuration 'chess'.*connect4, connect4_best, tictactoe"):
         Config.load("chess")
     (tmp_path / "bad.toml").write_text("game =", encoding="utf-8")
     with pytest.raises(ValueError, match=r"bad\.toml is not TOML"):
@@ -117,4 +117,4 @@ def test_every_key_is_explained():
     for field in dataclasses.fields(Config):
         assert re.search(rf"^    {field.name}: .*\n    # \S", source, re.MULTILINE), field.name
     named = " ".join(keys for keys, _, _ in module.RANGES).split()
-    assert set(named) | {"proofs", "merge_duplicates", "symmetries"} == {f.name for f in dataclasses.fields(Config)}
+    assert set(named) | {"proofs", "adjudicate", "merge_duplicates", "symmetries"} == {f.name for f in dataclasses.fields(Config)}

@@ -119,6 +119,25 @@ def test_a_game_may_end_where_its_result_is_proven(name):
     assert len(played.samples.own) == played.lengths.sum() + early, "the last position is recorded, no move is played"
 
 
+@pytest.mark.parametrize("options", [{}, {"adjudicate": True}, {"random_opening_share": 0.5}])
+def test_outcomes_may_be_mixed_with_what_the_search_thought_later(game, options):
+    """Against the definition, from the last ply back; with every search recorded nothing else is needed."""
+    usual, mixed = (play(game, 12, outcome_decay=decay, **options) for decay in (1.0, 0.7))
+    assert usual.moves == mixed.moves
+    assert (usual.samples.root_value == mixed.samples.root_value).all()
+    following = {}  # of the position after each one in the same game
+    last = None
+    for row in reversed(range(len(usual.samples.own))):
+        stones = sum(int(board).bit_count() for board in (usual.samples.own[row], usual.samples.opp[row]))
+        if last is not None and stones + 1 == following[last]:
+            after = -mixed.samples.outcome[last]
+        else:
+            after = usual.samples.outcome[row]
+        wanted = 0.7 * after + 0.3 * usual.samples.root_value[row]
+        assert mixed.samples.outcome[row] == pytest.approx(wanted, abs=1e-6)
+        following[row], last = stones, row
+
+
 def test_after_the_threshold_the_best_is_played(game):
     played = play(game, temperature_threshold=0, proofs=False)
     row = 0

@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 
 from c4lib import make_agent
+from c4lib.arena import accuracy as module
 from c4lib.arena import benchmark
-from c4lib.arena.accuracy import accuracy, graded, graded_moves, measure, readable
+from c4lib.arena.accuracy import accuracy, columns_played, graded, load, measure, positions, readable
 from c4lib.arena.rating import wilson_interval
 from c4lib.games.connect4 import Connect4
 from c4lib.games.position import Position
@@ -74,7 +75,8 @@ def test_nothing_at_stake():
 def test_the_benchmark_is_graded_by_what_is_played():
     """Every move against the solver, by playing it."""
     solver, game = Solver(table_bits=18), Connect4()
-    moves = graded_moves(make_agent("minimax:2"), ("L3_R1", "L2_R1"), 40)
+    table = positions(("L3_R1", "L2_R1"), 40)
+    moves = graded(table, columns_played(make_agent("minimax:2"), table))
     assert moves["set"].tolist() == ["L3_R1"] * 40 + ["L2_R1"] * 40
     for row in moves.itertuples():
         position = Position.from_moves(row.moves)
@@ -97,15 +99,37 @@ def test_an_agent_is_asked_for_many_moves_at_once():
             return [int(np.flatnonzero(game.legal_actions_mask(state))[0]) for state in states]
 
     agent = Leftmost()
-    moves = graded_moves(agent, ("L3_R1",), 300)
+    table = positions(("L3_R1",), 300)
+    assert 0 < graded(table, columns_played(agent, table))["kept"].mean() < 1
     assert agent.asked == (250, 50)
-    assert 0 < moves["kept"].mean() < 1
 
 
-def test_names_are_measured():
-    found = measure(["random", "minimax:1"], ["L3_R1"], 50)
-    assert found.index.tolist() == [("random", "L3_R1"), ("minimax:1", "L3_R1")]
-    assert (found["positions"] == 50).all()
+def test_names_are_measured(tmp_path):
+    file = tmp_path / "moves.csv"
+    found = measure(["minimax:1", "minimax:2"], ["L3_R1"], 50, file)
+    assert found["agent"].tolist() == ["minimax:1"] * 50 + ["minimax:2"] * 50
+    assert load(file).equals(found)
+    numbers = accuracy(found, by=["agent", "set"])
+    assert numbers.index.tolist() == [("minimax:1", "L3_R1"), ("minimax:2", "L3_R1")]
+    assert (numbers["positions"] == 50).all()
+    assert numbers.loc[("minimax:2", "L3_R1")].equals(accuracy(found[50:], by="set").loc["L3_R1"])
+
+
+def test_an_agent_that_the_file_has_is_not_asked_again(tmp_path, monkeypatch):
+    file = tmp_path / "moves.csv"
+    first = measure(["minimax:1"], ["L3_R1"], 20, file)
+    asked = []
+    play = module.columns_played
+    monkeypatch.setattr(module, "columns_played", lambda agent, table: asked.append(agent.depth) or play(agent, table))
+    both = measure(["minimax:2", "minimax:1"], ["L3_R1"], 20, file)
+    assert asked == [2]
+    assert both[20:].reset_index(drop=True).equals(first)
+    with pytest.raises(ValueError, match="is of other positions"):
+        measure(["minimax:1"], ["L3_R1"], 21, file)
+    assert [path.name for path in tmp_path.iterdir()] == ["moves.csv"]
+
+
+def test_refusals():
     with pytest.raises(ValueError, match="no set 'L9'"):
         measure(["random"], ["L9"])
     with pytest.raises(ValueError, match="unknown agent"):

@@ -262,7 +262,7 @@ def test_a_network_of_the_usual_size(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("alphazero:chess", "there is no model 'chess' in .*: there are connect4, noughts$"),
+        ("alphazero:chess", "there is no model 'chess': in .* there are connect4, noughts$"),
         ("alphazero:", "there is no model ''"),
         ("alphazero:noughts", "'noughts' does not play Connect Four"),
         ("alphazero:connect4@", "with 1 to 20000 simulations, not ''"),
