@@ -135,8 +135,8 @@ def test_eval_without_an_opening(call):
 def test_what_eval_refuses(call, model, words, said):
     if "--agent" not in words:
         words = [*words, "--model", model]
-    _, error = call(evaluate, "--game", "tictactoe", *words)
-    assert said in str(error)
+    output, error = call(evaluate, "--game", "tictactoe", *words)
+    assert said in f"{output} {error}"
 
 
 def test_training_stops_with_the_clock(call):
