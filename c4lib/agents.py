@@ -123,16 +123,11 @@ def _alphazero(argument: str, seed: int | None) -> Agent:
     name, _, simulations = argument.rpartition("@") if "@" in argument else (argument, "", "100")
     if not name or not simulations.isdecimal():
         raise ValueError(f"alphazero wants a model and simulations, as in alphazero:connect4@400, not {argument!r}")
-    model = paths.MODELS / f"{name}.safetensors"
-    if not model.is_file() and not Path(name).exists():
-        known = ", ".join(sorted(file.stem for file in paths.MODELS.glob("*.safetensors"))) or "none"
-        raise ValueError(f"there is no model {name!r}: in {paths.MODELS} there are {known}")
-    net = AlphaZeroNet.load(model if model.is_file() else find_weights(name))
-    shape = net.shape["input_shape"], net.shape["action_size"]
-    games = (make_game(known) for known in GAMES)
-    game = next((game for game in games if (tuple(game.input_shape), game.action_size) == shape), None)
+    kept = (paths.MODELS / f"{name}.safetensors").is_file() or not Path(name).exists()
+    net = AlphaZeroNet.load(paths.model(name) if kept else find_weights(name))
+    game = next((game for game in map(make_game, GAMES) if net.fits(game)), None)
     if game is None:
-        raise ValueError(f"the network {name!r} is of no known game: its planes and actions are {shape}")
+        raise ValueError(f"the network {name!r} is of no known game: its shape is {net.shape}")
     return AlphaZeroAgent(net, game, int(simulations))
 
 

@@ -83,6 +83,7 @@ def evaluate(game, model, simulations, name, opponent, opponent_depth, games, op
     from .arena.match import Score
     from .arena.openings import after, random_lines
     from .games import make_game
+    from .games.base import digits
     from .resume import write_text
 
     if opponent is not None and opponent_depth is not None:
@@ -92,15 +93,14 @@ def evaluate(game, model, simulations, name, opponent, opponent_depth, games, op
     if games % 2:
         raise click.UsageError(f"--games must be even, each opening being played from both seats: not {games}")
     rules = make_game(game)
-    model = model or paths.MODELS / f"{game}.safetensors"
-    agent = _agent(name, game, seed) if name else AlphaZeroAgent(model, rules, simulations)
+    agent = _agent(name, game, seed) if name else AlphaZeroAgent(model or paths.model(game), rules, simulations)
     opponent = f"minimax:{opponent_depth}" if opponent_depth else opponent or "random"
     rival = _agent(opponent, game, seed)
     count = games // 2
     lines = [[]] * count if opening_plies == (0, 0) else random_lines(rules, count, opening_plies, seed)
     match = play_match(rules, agent, rival, [after(rules, line) for line in lines])
     played = [
-        (_digits(lines[i // 2]), 1 - i % 2 * 2, _digits(moves), result)
+        (digits(lines[i // 2]), 1 - i % 2 * 2, digits(moves), result)
         for i, (moves, result) in enumerate(zip(match.moves, match.results.tolist(), strict=True))
     ]
     if output is not None:
@@ -194,12 +194,6 @@ def _opinion(game, state, agent):
         value = "" if found.tree.q[move] != found.tree.q[move] else f"{found.tree.q[move]:+.2f}"
         lines.append(f"{move:4} {found.visits[move]:6} {value:>6}")
     return "\n".join(lines)
-
-
-def _digits(moves):
-    """Moves as text: digits counted from 1, or numbers with dots between them where there are more than nine."""
-    numbers = [str(move + 1) for move in moves]
-    return ("" if all(len(number) == 1 for number in numbers) else ".").join(numbers)
 
 
 def _agent(name, game, seed):

@@ -15,6 +15,15 @@ FIGURES = Path(os.environ.get("C4_FIGURES", ROOT / "figures"))  # elsewhere whil
 BUILD = ROOT / "build"
 
 
+def model(name: str) -> Path:
+    """The weights of a model in `MODELS`. Raises ValueError, with the names there are, where it is not there."""
+    file = MODELS / f"{name}.safetensors"
+    if not file.is_file():
+        known = ", ".join(sorted(other.stem for other in MODELS.glob("*.safetensors"))) or "none"
+        raise ValueError(f"there is no model {name!r}: in {MODELS} there are {known}")
+    return file
+
+
 def cache_folder() -> Path:
     """The folder for compiled code: `C4_CACHE`, or `c4lib` in the user's cache folder."""
     if chosen := os.environ.get("C4_CACHE"):

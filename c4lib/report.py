@@ -4,6 +4,7 @@ import json
 import time
 
 from . import paths
+from .games.base import digits
 from .games.connect4 import STANDARD
 from .games.position import Position
 from .search.book import Book
@@ -48,7 +49,7 @@ def as_jsonable(position: Position, analysis: Analysis, elapsed: float, cold: di
     """The report as JSON; columns are counted from 0."""
     solution = analysis.solution
     report = {
-        "moves": _digits(position.moves),
+        "moves": digits(position.moves or ()),
         "score": solution.score,
         "lower": solution.lower,
         "upper": solution.upper,
@@ -77,7 +78,8 @@ def as_text(position: Position, analysis: Analysis, elapsed: float, cold: dict[s
     if analysis.best_moves:
         lines.append(f"best: {', '.join(str(column + 1) for column in analysis.best_moves)}")
     if analysis.principal_variation:
-        lines.append(f"line: {_digits(position.moves)} {_digits(analysis.principal_variation)}".replace(":  ", ": "))
+        played, best = digits(position.moves or ()), digits(analysis.principal_variation)
+        lines.append(f"line: {played} {best}".replace(":  ", ": "))
     lines.append(_effort("all of this", analysis.solution.nodes, elapsed))
     for label, found in cold.items():
         lines.append(_effort(f"the {label} alone, from nothing", found.nodes, found.seconds))
@@ -110,8 +112,3 @@ def _score(move):
     if move is None:
         return ""
     return f"{move.score:+}" if move.score else "0" if move.score == 0 else f"{move.lower:+}..{move.upper:+}"
-
-
-def _digits(columns):
-    columns = columns or ()
-    return (" " if any(column > 8 for column in columns) else "").join(str(column + 1) for column in columns)

@@ -45,9 +45,8 @@ class AlphaZeroAgent:
         if isinstance(net, (str, Path)):
             net = AlphaZeroNet.load(find_weights(net))
         if isinstance(net, AlphaZeroNet):
-            shape = tuple(net.shape["input_shape"]), net.shape["action_size"]
-            if shape != _shape(game):
-                raise ValueError(f"the network is not of {game.name}: its planes and actions are {shape}")
+            if not net.fits(game):
+                raise ValueError(f"the network is not of {game.name}: its shape is {net.shape}")
             net = Evaluator(net, device, dtype)
         self.evaluate = net
         self.num_simulations = num_simulations

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..games.base import Game
+from ..progress import bar
 
 Player = Callable[[Game, np.ndarray], int]
 
@@ -18,9 +19,18 @@ class Tally(NamedTuple):
     losses: int
 
     @property
+    def games(self) -> int:
+        return sum(self)
+
+    @property
+    def points(self) -> float:
+        """A win counts one, a draw a half."""
+        return self.wins + self.draws / 2
+
+    @property
     def share(self) -> float:
-        """Points per game: a win counts one, a draw a half."""
-        return (self.wins + self.draws / 2) / sum(self)
+        """Points per game."""
+        return self.points / self.games
 
 
 class Match(NamedTuple):
@@ -43,13 +53,15 @@ def play_match(game: Game, player: Player, opponent: Player, openings: Sequence[
     states = [state for state in openings for _ in range(2)]
     seats = [1, -1] * len(openings)  # of the player: +1 is the side that moves first in the game
     moves: list[list[int]] = [[] for _ in states]
-    while going := [i for i, state in enumerate(states) if game.terminal_value(state) is None]:
-        ours = [game.current_player(states[i]) == seats[i] for i in going]
-        for side, own in ((player, True), (opponent, False)):
-            turns = [i for i, our in zip(going, ours, strict=True) if our == own]
-            for i, action in zip(turns, _moves(side, game, [states[i] for i in turns]), strict=True):
-                moves[i].append(action)
-                states[i] = game.apply(states[i], action)
+    with bar(total=len(states), desc="match", unit="game", leave=False) as shown:
+        while going := [i for i, state in enumerate(states) if game.terminal_value(state) is None]:
+            shown.update(len(states) - len(going) - shown.n)
+            ours = [game.current_player(states[i]) == seats[i] for i in going]
+            for side, own in ((player, True), (opponent, False)):
+                turns = [i for i, our in zip(going, ours, strict=True) if our == own]
+                for i, action in zip(turns, _moves(side, game, [states[i] for i in turns]), strict=True):
+                    moves[i].append(action)
+                    states[i] = game.apply(states[i], action)
     results = [
         int(game.terminal_value(state) * game.current_player(state) * seat)
         for state, seat in zip(states, seats, strict=True)

@@ -82,6 +82,10 @@ class AlphaZeroNet(nn.Module):
             torch.manual_seed(config.seed if seed is None else seed)
             return cls(game.input_shape, game.action_size, config.n_blocks, config.n_channels)
 
+    def fits(self, game) -> bool:
+        """Whether planes and actions are those of a game."""
+        return (tuple(self.shape["input_shape"]), self.shape["action_size"]) == (game.input_shape, game.action_size)
+
     def forward(self, planes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         x = self.tower(functional.relu(self.stem(planes)))
         last = self.value_out.weight.dtype

@@ -32,7 +32,7 @@ WEIGHTS = "weights.safetensors"  # of the network that plays
 CANDIDATE = "candidate.safetensors"
 AVERAGE = "average.safetensors"
 STATE = "state.json"
-BEGUN = "config.toml.part"  # all there is of a run that was killed in the first moment
+BEGUN = "config.toml.*.part"  # all there is of a run that was killed in the first moment
 PACKAGES = ("c4lib", "numpy", "torch", "safetensors", "numba")
 
 
@@ -60,7 +60,7 @@ class RunFolder:
             self._check_same(options)
         else:
             for place in (self.folder, self.checkpoints):
-                if place.exists() and (not place.is_dir() or any(file.name != BEGUN for file in place.iterdir())):
+                if place.exists() and (not place.is_dir() or any(not file.match(BEGUN) for file in place.iterdir())):
                     remedy = "resume it, or name another folder" if is_run(place) else "name another folder"
                     raise ValueError(f"{place} holds {'a run' if is_run(place) else 'something else'}: {remedy}")
             self.folder.mkdir(parents=True, exist_ok=True)

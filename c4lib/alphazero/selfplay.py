@@ -200,14 +200,14 @@ class SelfPlayWorker:
             return
         config = self.config
         policies, values, best = forest.policies(places), forest.values(places), forest.best_actions(places)
-        proven = forest.proven(places)
+        proven = forest.proven(places) if config.adjudicate else np.full(len(places), np.nan)
         for i, place in enumerate(places):
             table = tables[place]
             ply = len(table.moves)
             table.values[ply] = values[i]
             if full[place]:
                 table.records.append((ply, own[place], opp[place], policies[i], values[i]))
-            if config.adjudicate and not np.isnan(proven[i]):
+            if not np.isnan(proven[i]):
                 table.end(proven[i])
                 continue
             if ply < config.temperature_threshold and not config.gumbel_actions:

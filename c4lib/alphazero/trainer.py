@@ -15,7 +15,7 @@ import safetensors.torch
 import torch
 
 from ..games import make_game
-from ..games.base import Game
+from ..games.base import Game, random_line
 from ..progress import bar
 from .agent import AlphaZeroAgent
 from .config import Config
@@ -356,11 +356,7 @@ class Trainer:
 def _opening(game, plies, generator):
     """The state after random moves; where the game ended on the way, another one is drawn."""
     for _ in range(ATTEMPTS):
-        state = game.initial_state()
-        for _ in range(plies):
-            if game.terminal_value(state) is not None:
-                break
-            state = game.apply(state, int(generator.choice(np.flatnonzero(game.legal_actions_mask(state)))))
+        _, state = random_line(game, plies, generator)
         if game.terminal_value(state) is None:
             return state
     raise ValueError(f"found no unfinished state of {game.name} after {plies} random plies")

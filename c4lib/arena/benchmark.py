@@ -23,9 +23,11 @@ import pandas as pd
 
 from .. import paths
 from ..bits import bit_indices
+from ..games.base import digits
 from ..games.connect4 import BOARD, BOTTOM, INAROW, ROWS, has_line, playable
 from ..games.position import Position
 from ..progress import bar
+from ..resume import drop_unfinished_line, write_text
 from ..search.negamax import Engine, SearchOptions
 from ..search.solver import Solver
 
@@ -156,11 +158,9 @@ class Journal:
         self._path = path
         self.seconds = 0.0  # spent in earlier runs on the answers that this one was spared
         path.parent.mkdir(parents=True, exist_ok=True)
-        text = path.read_text(encoding="utf-8") if path.exists() else ""
-        whole = text[: text.rfind("\n") + 1]
-        if whole != text:  # the last line was cut short
-            path.write_text(whole, encoding="utf-8")
-        self._lines = dict(line.split(",", 1) for line in whole.splitlines())
+        drop_unfinished_line(path)
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        self._lines = dict(line.split(",", 1) for line in lines)
 
     def ask(self, question: str, find: Callable[[], list]) -> list[str]:
         """The answer on record, or else that of `find()`, which goes on record."""
@@ -194,22 +194,18 @@ def build(
     chosen = _choose(name, seed, count, solver, members)
     answers = {}
     for position in bar(in_order_of_openings(chosen), desc=f"{name}: grading", unit="position"):
-        moves = digits(position)
+        moves = digits(position.moves)
         answers[moves] = scores.ask(moves, partial(_grade, position, solver))
     seconds = time.perf_counter() - start + members.seconds + scores.seconds
 
-    table = pd.DataFrame([[moves, *answers[moves]] for moves in map(digits, chosen)], columns=["moves", *COLUMNS])
+    rows = [[moves, *answers[moves]] for moves in (digits(position.moves) for position in chosen)]
+    table = pd.DataFrame(rows, columns=["moves", *COLUMNS])
     table[COLUMNS] = table[COLUMNS].replace("", pd.NA).astype("Int8")
     table.insert(1, "score", table[COLUMNS].max(axis=1).astype("int8"))
     folder.mkdir(parents=True, exist_ok=True)
-    _write(folder / f"{name}.csv", table.to_csv(index=False, lineterminator="\n"))
+    write_text(folder / f"{name}.csv", table.to_csv(index=False, lineterminator="\n"))
     _describe(name, table, seed, seconds, folder)
     return table
-
-
-def digits(position: Position) -> str:
-    """The moves of a position as 1-based digits."""
-    return "".join(str(column + 1) for column in position.moves)
 
 
 def in_order_of_openings(positions: list[Position]) -> list[Position]:
@@ -230,7 +226,7 @@ def _choose(name: str, seed: int, count: int, solver: Solver, members: Journal) 
             belongs = {}
             for position in bar(in_order_of_openings(batch), desc=f"{name}: {len(chosen)} found", leave=False):
                 find = partial(_belongs, position, name, solver)
-                belongs[position] = members.ask(digits(position), find) == ["1"]
+                belongs[position] = members.ask(digits(position.moves), find) == ["1"]
             batch = [position for position in batch if belongs[position]]
         chosen += batch
     return chosen[:count]
@@ -250,13 +246,6 @@ def _belongs(position: Position, name: str, solver: Solver) -> list[int]:
 def _grade(position: Position, solver: Solver) -> list[int | str]:
     """The score of each column, "" where it is full."""
     return ["" if move is None else move.score for move in solver.analyse(position).columns]
-
-
-def _write(file: Path, text: str) -> None:
-    """Write a file in one stroke: it is never there by half."""
-    beside = file.with_name(f"{file.name}.new")
-    beside.write_text(text, encoding="utf-8", newline="\n")
-    beside.replace(file)
 
 
 # --- provenance ---------------------------------------------------------------------------------------------------
@@ -319,7 +308,7 @@ def _describe(name: str, table: pd.DataFrame, seed: int, seconds: float, folder:
     text = SOURCE.format(
         nodes=ENGINE_NODES, stray=100 * STRAY, fewest=opening[0], most=opening[-1], table="\n".join(rows)
     )
-    _write(file, text)
+    write_text(file, text)
 
 
 def _row(cells) -> str:

@@ -5,7 +5,6 @@ best move, never negative.
 """
 
 import csv
-import os
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import as_completed
@@ -16,9 +15,10 @@ import numpy as np
 import pandas as pd
 
 from ..agents import make_agent
+from ..games.base import digits
 from ..games.connect4 import Connect4
 from ..progress import bar
-from ..resume import drop_unfinished_line, worker_pool
+from ..resume import drop_unfinished_line, worker_pool, write_text
 from ..search.solver import shared_solver
 
 OPPONENTS = ("random", "minimax:2", "minimax:4", "minimax:6", "minimax:8", "engine:0.02", "perfect")
@@ -100,7 +100,7 @@ def play_graded(agent_name: str, number: int, opponents: tuple[str, ...], seed: 
         seed=seed,
         opponent=opponent_name,
         seat=seat,
-        moves="".join(str(column + 1) for column in moves),
+        moves=digits(moves),
         result=value * game.current_player(state) * seat + 0.0,  # not -0.0
         losses=" ".join(map(str, losses)),
         sources=sources,
@@ -140,9 +140,7 @@ def grade(
             writer.writerow(astuple(row))
             file.flush()
     table = _read(output).sort_values("number", ignore_index=True)
-    beside = output.with_name(f"{output.name}.{os.getpid()}.part")
-    table.to_csv(beside, index=False, lineterminator="\n")
-    beside.replace(output)
+    write_text(output, table.to_csv(index=False, lineterminator="\n"))
     return table[table["number"] < games]
 
 

@@ -1,37 +1,18 @@
 """Two agents, many games: each opening is played twice, once from either seat."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
 from ..agents import Agent
+from ..alphazero.match import Tally
+from ..alphazero.match import play_match as play_side_by_side
 from ..games.base import Game
-from ..progress import bar
 from .rating import wilson_interval
 
 
-@dataclass(frozen=True)
-class Score:
+class Score(Tally):
     """Games of one agent against another."""
-
-    wins: int
-    draws: int
-    losses: int
-
-    @property
-    def games(self) -> int:
-        return self.wins + self.draws + self.losses
-
-    @property
-    def points(self) -> float:
-        """A win counts one, a draw a half."""
-        return self.wins + self.draws / 2
-
-    @property
-    def share(self) -> float:
-        """Points per game."""
-        return self.points / self.games
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -54,8 +35,4 @@ def play_game(game: Game, first: Agent, second: Agent, state: np.ndarray | None 
 
 def play_match(game: Game, agent: Agent, opponent: Agent, openings: Iterable[np.ndarray]) -> Score:
     """The score of `agent` against `opponent` over the openings, each from both seats."""
-    results = []
-    for opening in bar(list(openings), unit="opening", leave=False):
-        results.append(play_game(game, agent, opponent, opening))
-        results.append(-play_game(game, opponent, agent, opening))
-    return Score(*(sum(result == wanted for result in results) for wanted in (1, 0, -1)))
+    return Score(*play_side_by_side(game, agent, opponent, list(openings)).tally)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from ..games.base import Game
+from ..games.base import Game, random_line
 
 ATTEMPTS = 1000  # tries for each opening before giving up
 
@@ -28,12 +28,8 @@ def random_lines(
     for _ in range(ATTEMPTS * count):
         if len(lines) == count:
             break
-        state, line = game.initial_state(), []
-        for _ in range(plies if isinstance(plies, int) else rng.integers(*plies, endpoint=True)):
-            if game.terminal_value(state) is not None:
-                break
-            line.append(int(rng.choice(np.flatnonzero(game.legal_actions_mask(state)))))
-            state = game.apply(state, line[-1])
+        length = plies if isinstance(plies, int) else int(rng.integers(*plies, endpoint=True))
+        line, state = random_line(game, length, rng)
         if game.terminal_value(state) is None and (decided or not is_decided(game, state)):
             lines[state.tobytes()] = line
     if len(lines) < count:

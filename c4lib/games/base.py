@@ -8,6 +8,7 @@ game that is to be fast brings its own. The two faces of a game are proven equal
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -113,6 +114,21 @@ class Game(ABC):
         """The state of each position of two arrays."""
         pairs = zip(own.view(np.uint64).tolist(), opp.view(np.uint64).tolist(), strict=True)
         return (self.state(*boards) for boards in pairs)
+
+
+def random_line(game: Game, plies: int, rng: np.random.Generator) -> tuple[list[int], np.ndarray]:
+    """Random moves from the start, fewer than `plies` where the game ends before; and the state after them."""
+    state, line = game.initial_state(), []
+    while len(line) < plies and game.terminal_value(state) is None:
+        line.append(int(rng.choice(np.flatnonzero(game.legal_actions_mask(state)))))
+        state = game.apply(state, line[-1])
+    return line, state
+
+
+def digits(actions: Iterable[int]) -> str:
+    """Moves as text: digits counted from 1; where one has more digits, numbers with spaces between them."""
+    numbers = [str(action + 1) for action in actions]
+    return ("" if all(len(number) == 1 for number in numbers) else " ").join(numbers)
 
 
 def boards_array(pairs: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:

@@ -4,12 +4,12 @@ import ast
 import base64
 import hashlib
 import importlib.metadata
-import os
 import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from .. import paths
+from ..resume import write_text
 
 MOST_SIMULATIONS = 20_000  # of a search: seconds of work, and five megabytes
 
@@ -34,12 +34,8 @@ def _network(argument: str) -> dict[str, bytes]:
         simulations = str(MOST_SIMULATIONS)
     if not simulations.isdecimal() or not 1 <= int(simulations) <= MOST_SIMULATIONS:
         raise ValueError(f"a submission searches with 1 to {MOST_SIMULATIONS} simulations, not {simulations!r}")
-    model = paths.MODELS / f"{name}.safetensors"
-    if not model.is_file():
-        known = ", ".join(sorted(file.stem for file in paths.MODELS.glob("*.safetensors"))) or "none"
-        raise ValueError(f"there is no model {name!r}: in {paths.MODELS} there are {known}")
-    net, game = AlphaZeroNet.load(model), Connect4()
-    if (net.shape["input_shape"], net.shape["action_size"]) != (game.input_shape, game.action_size):
+    net = AlphaZeroNet.load(paths.model(name))
+    if not net.fits(Connect4()):
         raise ValueError(f"the model {name!r} does not play Connect Four on 7 x 6")
     return {NETWORK: pack(net), SIMULATIONS: simulations.encode()}
 
@@ -113,12 +109,7 @@ def export(agent: str, output: Path) -> Path:
     text = submission(agent)
     if not output.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {output.parent} to write {output.name} into")
-    beside = output.with_name(f"{output.name}.{os.getpid()}.part")
-    try:
-        beside.write_text(text, encoding="utf-8", newline="\n")
-        beside.replace(output)
-    finally:
-        beside.unlink(missing_ok=True)
+    write_text(output, text)
     return output
 
 

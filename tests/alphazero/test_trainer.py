@@ -299,6 +299,11 @@ def test_a_killed_run_comes_to_the_same_weights(done, tmp_path):
     assert untimed(folder, BY_CHANCE) == untimed(done, BY_CHANCE)
 
 
+def test_a_run_may_begin_where_one_was_killed_in_its_first_moment(tmp_path):
+    (tmp_path / "config.toml.4711.part").write_text("game = ")
+    assert trained(tmp_path, TINY.replace({"num_iterations": 1})).iteration == 1
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("gate", ["", "0.5"])
 def test_a_run_killed_many_times_comes_to_the_same_weights(tmp_path, gate):

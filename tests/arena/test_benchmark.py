@@ -4,6 +4,7 @@ import pytest
 
 from c4lib.arena import benchmark
 from c4lib.arena.benchmark import COLUMNS, SETS, class_of, load, plies_left
+from c4lib.games.base import digits
 from c4lib.games.position import Position
 from c4lib.search.solver import Solver
 
@@ -157,7 +158,7 @@ def test_source_has_a_line_for_each_set(workshop):
 def test_real_play_is_repeatable_and_different():
     def first(seed):
         stream = benchmark.candidates("real_play", seed)
-        return [benchmark.digits(next(stream)) for _ in range(4)]
+        return [digits(next(stream).moves) for _ in range(4)]
 
     games = first(1)
     assert games == first(1)
