@@ -1,8 +1,10 @@
 """One name, one agent. An agent is any callable `(game, state) -> action`."""
 
+import random
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -14,6 +16,7 @@ from .search.book import Book
 from .search.minimax import Connect4MinimaxOpponent
 from .search.negamax import Engine, SearchOptions, SearchResult
 from .search.perfect import PerfectMove, PerfectPlayer
+from .search.rollouts import RolloutAgent
 from .search.solver import shared_solver
 
 Agent = Callable[[Game, np.ndarray], int]
@@ -86,6 +89,23 @@ class VariedPerfectAgent:
         return int(self._rng.choice(self._best[boards]))
 
 
+class KaggleNegamax:
+    """The `negamax` that Kaggle's ConnectX ships: four plies and a move, in Python. It needs kaggle-environments."""
+
+    def __init__(self, seed: int | None = None):
+        from kaggle_environments.envs.connectx import connectx  # takes seconds, and not everyone has it
+
+        self._connectx, self._rng = connectx, random.Random(seed)
+
+    def __call__(self, game: Connect4, state: np.ndarray) -> int:
+        geometry = game.geometry
+        board = (state.ravel() % 3).astype(int).tolist()  # 1 and 2 for the players, row by row from the top
+        seen = SimpleNamespace(board=board, mark=1 if game.current_player(state) == 1 else 2)
+        self._connectx.choice = self._rng.choice  # of equal moves, in place of one from the process's generator
+        sizes = SimpleNamespace(columns=geometry.columns, rows=geometry.rows, inarow=geometry.inarow)
+        return int(self._connectx.negamax_agent(seen, sizes))
+
+
 @cache
 def opening_book() -> Book:
     """The book that comes with the lab; ValueError or OSError where its file is damaged or missing."""
@@ -106,6 +126,18 @@ def _minimax(argument: str, seed: int | None) -> Agent:
 
 def _engine(argument: str, seed: int | None) -> Agent:
     return EngineAgent(_seconds("engine", argument))
+
+
+def _mcts(argument: str, seed: int | None) -> Agent:
+    if not argument.isdecimal() or int(argument) < 2:
+        raise ValueError(f"mcts wants simulations, at least 2, as in mcts:1000, not {argument!r}")
+    return RolloutAgent(int(argument), seed=seed)
+
+
+def _kaggle(argument: str, seed: int | None) -> Agent:
+    if argument != "negamax":
+        raise ValueError(f"of Kaggle's own agents there is kaggle:negamax, not {argument!r}")
+    return KaggleNegamax(seed)
 
 
 def _perfect(argument: str, seed: int | None) -> Agent:
@@ -146,6 +178,8 @@ AGENTS = {
     "random": ("random", _random),
     "minimax": ("minimax:DEPTH", _minimax),
     "engine": ("engine:SECONDS", _engine),
+    "mcts": ("mcts:SIMULATIONS", _mcts),
+    "kaggle": ("kaggle:negamax", _kaggle),
     "perfect": ("perfect, perfect:SECONDS, perfect:varied", _perfect),
     "alphazero": ("alphazero:MODEL@SIMULATIONS", _alphazero),
 }
@@ -156,8 +190,9 @@ def make_agent(name: str, *, seed: int | None = None) -> Agent:
 
     Args:
         name: a kind and, after a colon, its argument.
-        seed: for the agents that draw lots: `random`; `perfect:varied` among the best moves; and `minimax` among
-            those that it holds for equally good (without a seed it takes the one nearest the centre).
+        seed: for the agents that draw lots: `random`; `mcts` in its random games; `perfect:varied` among the best
+            moves; `kaggle:negamax` and `minimax` among those that they hold for equally good (without a seed minimax
+            takes the one nearest the centre).
 
     The model of `alphazero` is a file in data/models, or else the path of weights, a checkpoint, or a run; with 0
     simulations the network's policy plays as it is.

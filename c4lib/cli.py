@@ -5,7 +5,8 @@ from pathlib import Path
 
 import click
 
-from .cli_alphazero import PATH, evaluate, play, train
+from .cli_alphazero import evaluate, play, train
+from .cli_arena import PATH, rate, sprt, tournament
 
 
 @click.group(invoke_without_command=True)
@@ -210,7 +211,7 @@ def readme():
     update()
 
 
-for command in (train, evaluate, play):
+for command in (train, evaluate, play, tournament, rate, sprt):
     c4.add_command(command)
 
 

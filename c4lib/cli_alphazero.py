@@ -5,7 +5,8 @@ from pathlib import Path
 
 import click
 
-PATH = click.Path(path_type=Path)
+from .cli_arena import PATH, PLIES
+
 ANY_GAME = ("random", "alphazero")  # kinds of agents that can play every game; the others know Connect Four
 
 
@@ -46,20 +47,6 @@ def train(game, config_file, overrides, folder, resume, opponent, minutes, tenso
     click.echo(f"{folder}: {trainer.iteration} iterations done")
 
 
-class Plies(click.ParamType):
-    """A number of plies, or the fewest and the most, as in 2-6."""
-
-    name = "plies"
-
-    def convert(self, value, param, context):
-        if isinstance(value, tuple):
-            return value
-        low, _, high = str(value).partition("-")
-        if not low.isdecimal() or not (high or low).isdecimal() or int(high or low) < int(low):
-            self.fail(f"{value!r} is no number of plies: give one, or two as in 2-6", param, context)
-        return int(low), int(high or low)
-
-
 @click.command("eval")
 @click.option("--game", required=True)
 @click.option("--model", type=PATH, help="File of weights, a checkpoint, a run's folder; by default data/models/GAME.")
@@ -68,10 +55,10 @@ class Plies(click.ParamType):
 @click.option("--opponent", help="Name of an agent, such as minimax:8; by default random.")
 @click.option("--opponent-depth", type=click.IntRange(min=1), help="Short for --opponent minimax:DEPTH.")
 @click.option("--games", default=100, show_default=True, type=click.IntRange(min=2), help="An even number.")
-@click.option("--opening-plies", default="2-6", show_default=True, type=Plies(), help="Random plies; 0 for none.")
+@PLIES
 @click.option("--seed", default=0, show_default=True, help="Of the openings and of those who draw lots.")
 @click.option("-o", "--output", type=PATH, help="CSV for the games, one a row; moves are digits, counted from 1.")
-def evaluate(game, model, simulations, name, opponent, opponent_depth, games, opening_plies, seed, output):
+def evaluate(game, model, simulations, name, opponent, opponent_depth, games, plies, seed, output):
     """Play a trained network, or any agent, against another.
 
     Each opening is played from both seats; none is decided already. The brackets hold 95 % of the doubt about the
@@ -97,7 +84,7 @@ def evaluate(game, model, simulations, name, opponent, opponent_depth, games, op
     opponent = f"minimax:{opponent_depth}" if opponent_depth else opponent or "random"
     rival = _agent(opponent, game, seed)
     count = games // 2
-    lines = [[]] * count if opening_plies == (0, 0) else random_lines(rules, count, opening_plies, seed)
+    lines = [[]] * count if plies == (0, 0) else random_lines(rules, count, plies, seed)
     match = play_match(rules, agent, rival, [after(rules, line) for line in lines])
     played = [
         (digits(lines[i // 2]), 1 - i % 2 * 2, digits(moves), result)

@@ -3,8 +3,9 @@
 import multiprocessing
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 
@@ -22,14 +23,21 @@ def worker_pool(
     return ProcessPoolExecutor(processes, context, _begin, (start, arguments))
 
 
-def write_text(file: Path, text: str) -> None:
-    """Write a file, whole or not at all: it is written beside and renamed."""
+@contextmanager
+def writing(file: Path) -> Iterator[Path]:
+    """A file beside this one to be written: it takes its place at the end, or is gone where something raises."""
     beside = file.with_name(f"{file.name}.{os.getpid()}.part")
     try:
-        beside.write_text(text, encoding="utf-8", newline="\n")
+        yield beside
         beside.replace(file)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def write_text(file: Path, text: str) -> None:
+    """Write a file, whole or not at all."""
+    with writing(file) as beside:
+        beside.write_text(text, encoding="utf-8", newline="\n")
 
 
 def drop_unfinished_line(file: Path) -> None:

@@ -3,6 +3,7 @@
 import os
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import settings
 
 os.environ.setdefault("C4_PROGRESS", "0")  # before anything draws a bar
@@ -22,3 +23,16 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         if "slow" in item.keywords:
             item.add_marker(pytest.mark.skip(reason="slow: needs --slow"))
+
+
+@pytest.fixture
+def call(monkeypatch, tmp_path):
+    """Runs a command with some words and lines typed in; what it prints, and what it raises."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("C4_PROGRESS", "0")
+
+    def run(command, *words, typed=""):
+        result = CliRunner().invoke(command, list(map(str, words)), input=typed)
+        return result.output, result.exception
+
+    return run

@@ -44,6 +44,19 @@ def test_names(name, kind):
     assert type(make_agent(name)) is kind
 
 
+def test_negamax_of_kaggle_sees_the_board_as_it_is():
+    """Both players win where they can, and stop the other one: it looks further than that."""
+    pytest.importorskip("kaggle_environments")
+    game = Connect4()
+    for moves, wanted in (("112233", 3), ("1122337", 3), ("11223", 3), ("4141417", 0), ("1717172", 6)):
+        position = Position.from_moves(moves)
+        assert make_agent("kaggle:negamax", seed=1)(game, position.state) == wanted
+    agents = [make_agent("kaggle:negamax", seed=seed) for seed in (1, 1, 2)]
+    state = Position.from_moves("43").state
+    one, same, other = ([agent(game, state) for _ in range(8)] for agent in agents)
+    assert one == same != other
+
+
 @pytest.mark.parametrize(
     ("name", "seconds"), [("perfect", None), ("perfect:0.5", 0.5), ("perfect:2s", 2.0), ("perfect:1e1", 10.0)]
 )
@@ -66,7 +79,10 @@ def test_wrong_seconds(kind, argument):
         ("minimax:0", "minimax wants a depth in plies"),
         ("minimax:2.5", "minimax wants a depth in plies"),
         ("random:1", "random takes no argument"),
-        ("dance", "unknown agent 'dance'; known are random, minimax:DEPTH, engine:SECONDS, perfect, perfect:SECOND"),
+        ("mcts", "mcts wants simulations"),
+        ("mcts:1", "mcts wants simulations, at least 2"),
+        ("kaggle", "there is kaggle:negamax"),
+        ("dance", "unknown agent 'dance'; known are random, minimax:DEPTH, engine:SECONDS, mcts:SIMULATIONS, "),
         ("Perfect", "unknown agent 'Perfect'"),
         ("perfect 0.5", "unknown agent 'perfect 0.5'"),
         ("", "unknown agent ''"),

@@ -20,19 +20,6 @@ SETTINGS = {
 TINY = [word for key, value in SETTINGS.items() for word in ("--set", f"{key}={value}")]
 
 
-@pytest.fixture
-def call(monkeypatch, tmp_path):
-    """Runs a command with some words and lines typed in; what it prints, and what it raises."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("C4_PROGRESS", "0")
-
-    def run(command, *words, typed=""):
-        result = CliRunner().invoke(command, list(map(str, words)), input=typed)
-        return result.output, result.exception
-
-    return run
-
-
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     """The folder of a short run."""

@@ -9,6 +9,7 @@ from ..games.base import Game
 from ..progress import bar
 
 Player = Callable[[Game, np.ndarray], int]
+Ask = Callable[[Player, Game, list[np.ndarray], list[int]], list[int | None]]  # see `ask`
 
 
 class Tally(NamedTuple):
@@ -45,31 +46,42 @@ class Match(NamedTuple):
         return Tally(*(int(np.sum(self.results == wanted)) for wanted in (1, 0, -1)))
 
 
-def play_match(game: Game, player: Player, opponent: Player, openings: Sequence[np.ndarray]) -> Match:
-    """Play two games from each opening, a state that is not finished, all of them side by side.
+def ask(player: Player, game: Game, states: list[np.ndarray], numbers: list[int]) -> list[int | None]:
+    """What a player plays in each of these states, which are of the games with these numbers; None gives a game up.
 
     A player that has `choose`, as `AlphaZeroAgent` has, is asked for all its moves at once.
+    """
+    if hasattr(player, "choose"):
+        return player.choose(game, states)
+    return [player(game, state) for state in states]
+
+
+def play_match(
+    game: Game, player: Player, opponent: Player, openings: Sequence[np.ndarray], *, ask: Ask = ask
+) -> Match:
+    """Play two games from each opening, a state that is not finished, all of them side by side.
+
+    Another `ask` may look at the moves on their way, and give a game up for its player.
     """
     states = [state for state in openings for _ in range(2)]
     seats = [1, -1] * len(openings)  # of the player: +1 is the side that moves first in the game
     moves: list[list[int]] = [[] for _ in states]
+    results: dict[int, int] = {}
     with bar(total=len(states), desc="match", unit="game", leave=False) as shown:
-        while going := [i for i, state in enumerate(states) if game.terminal_value(state) is None]:
-            shown.update(len(states) - len(going) - shown.n)
-            ours = [game.current_player(states[i]) == seats[i] for i in going]
-            for side, own in ((player, True), (opponent, False)):
-                turns = [i for i, our in zip(going, ours, strict=True) if our == own]
-                for i, action in zip(turns, _moves(side, game, [states[i] for i in turns]), strict=True):
+        while True:
+            for i, state in enumerate(states):
+                if i not in results and (value := game.terminal_value(state)) is not None:
+                    results[i] = int(value * game.current_player(state) * seats[i])
+            shown.update(len(results) - shown.n)
+            if len(results) == len(states):
+                return Match(moves, np.array([results[i] for i in range(len(states))]))
+            ours = {i: game.current_player(states[i]) == seats[i] for i in range(len(states)) if i not in results}
+            for side, own, loss in ((player, True, -1), (opponent, False, 1)):
+                turns = [i for i, our in ours.items() if our == own]
+                actions = ask(side, game, [states[i] for i in turns], turns) if turns else []
+                for i, action in zip(turns, actions, strict=True):
+                    if action is None:
+                        results[i] = loss
+                        continue
                     moves[i].append(action)
                     states[i] = game.apply(states[i], action)
-    results = [
-        int(game.terminal_value(state) * game.current_player(state) * seat)
-        for state, seat in zip(states, seats, strict=True)
-    ]
-    return Match(moves, np.array(results))
-
-
-def _moves(player, game, states):
-    if hasattr(player, "choose"):
-        return player.choose(game, states) if states else []
-    return [player(game, state) for state in states]
