@@ -72,9 +72,9 @@ def tournament(agents, game, openings, plies, balanced, gauntlet, seconds, bank,
 @click.option("--resamples", default=1000, show_default=True, type=click.IntRange(min=1), help="Of the bootstrap.")
 def rate(file, anchor, resamples):
     """Ratings of all agents in a file of games, with the bounds that hold 95 % of the doubt."""
-    from .arena import match
+    from .arena.table import load
 
-    click.echo(_report(match.load(file), anchor, resamples))
+    click.echo(_report(load(file), anchor, resamples))
 
 
 @click.command()
@@ -122,7 +122,8 @@ def sprt(new, old, game, elo0, elo1, alpha, beta, openings, plies, seed, process
 
 def _report(table, anchor, resamples=1000):
     """The ratings of a table of games, for people."""
-    from .arena.rating import duplicates, rate
+    from .arena.rating import rate
+    from .arena.table import duplicates
 
     players = sorted({*table["first"], *table["second"]})
     anchor = anchor or next(name for name in ("minimax:8", *players) if name in players)
@@ -138,6 +139,6 @@ def _report(table, anchor, resamples=1000):
         ["first", "second", "result", "reason"]
     ):
         lines.append(f"lost by {second if result == 1 else first}: {len(games)} games, {reason}")
-    if repeated := duplicates(table.assign(moves=table["opening"] + table["moves"])):
+    if repeated := duplicates(table):
         lines.append(f"{repeated} of {len(table)} games repeat another one move by move")
     return "\n".join(lines)

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from c4lib.arena import match
+from c4lib.arena.table import load, save
 from c4lib.cli_arena import rate, sprt, tournament
 
 ONE = ["--processes", "1"]
@@ -15,7 +15,7 @@ def test_a_tournament_and_its_ratings(call, tmp_path):
     output, error = call(tournament, *agents, "--openings", 6, "--opening-plies", 4, *ONE, "-o", file)
     assert error is None
     assert all(name in output for name in (*agents, "moving first is worth"))
-    table = match.load(file)
+    table = load(file)
     assert len(table) == 3 * 12
     assert table["opening"].nunique() == 6
     output, error = call(rate, file, "--anchor", "random", "--resamples", 50)
@@ -28,10 +28,10 @@ def test_a_tournament_and_its_ratings(call, tmp_path):
 def test_failures_and_repetitions_are_told(call, tmp_path):
     file = tmp_path / "games.parquet"
     call(tournament, "minimax:1", "minimax:2", "--openings", 2, *ONE, "-o", file)
-    table = match.load(file)
+    table = load(file)
     moves = table["opening"] + table["moves"]
     again = table.assign(opening=moves.str[:1], moves=moves.str[1:], reason="illegal move 9")
-    match.save(pd.concat([table, again]), file)
+    save(pd.concat([table, again]), file)
     output, _ = call(rate, file)
     assert "4 of 8 games repeat another one move by move" in output
     assert "illegal move 9" in output
@@ -43,13 +43,13 @@ def test_the_better_one_is_found(call, tmp_path):
     output, error = call(sprt, "minimax:3", "random", *words, "-o", file)
     assert error is None
     assert output.endswith("minimax:3 is better than random\n")
-    games = len(match.load(file))
+    games = len(load(file))
     output, _ = call(sprt, "random", "minimax:3", *words)
     assert output.endswith("random is not better than minimax:3\n")
     output, _ = call(sprt, "random", "mcts:2", *ONE, "--openings", 3, "--elo1", 1)
     assert output.endswith("undecided after 3 openings\n")
     call(sprt, "minimax:3", "random", *words, "-o", file)
-    assert len(match.load(file)) == games, "what is there is not played again"
+    assert len(load(file)) == games, "what is there is not played again"
 
 
 @pytest.mark.parametrize(

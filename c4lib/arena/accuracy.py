@@ -16,7 +16,7 @@ from ..games.position import Position
 from ..progress import bar
 from ..resume import write_text
 from . import benchmark
-from .rating import wilson_interval
+from .interval import wilson_interval
 
 BATCH = 250  # positions between two movements of the progress bar
 

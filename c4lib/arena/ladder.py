@@ -19,7 +19,8 @@ import pandas as pd
 from openskill.models import BradleyTerryPart
 
 from ..progress import bar
-from .rating import ELO, Chances, check_games
+from .rating import ELO, Chances
+from .table import check_games
 
 MU = 600.0  # of a new submission; this one is published
 SIGMA = 200.0  # of a new submission
@@ -92,7 +93,7 @@ def _drawn_pair(ratings, rng):
 def observed_chances(table: pd.DataFrame) -> dict[tuple[str, str], Chances]:
     """The shares of wins, draws and losses of every first against every second player in a table of games.
 
-    The table is as for `rating.rate`. Only pairs that played are in the answer.
+    A table of games as in `table`. Only pairs that played are in the answer.
     """
     check_games(table)
     games = table.groupby(["first", "second"])["result"]

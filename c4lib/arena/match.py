@@ -1,6 +1,6 @@
 """Many games between agents: each opening is played twice, once from either seat, and a referee watches.
 
-A tournament is a table with a row a game (`COLUMNS`), kept in a parquet file to which further games are added.
+A tournament is a table of games (see `table`), kept in a parquet file to which further ones are added.
 """
 
 import itertools
@@ -20,24 +20,12 @@ from ..alphazero.match import play_match as play_side_by_side
 from ..games import make_game
 from ..games.base import Game, digits
 from ..progress import bar
-from ..resume import worker_pool, writing
+from ..resume import worker_pool
+from .interval import wilson_interval
 from .openings import after
-from .rating import wilson_interval
+from .table import COLUMNS, load, save
 
 BLOCK = 25  # openings that one process plays side by side
-COLUMNS = (
-    "game",  # its name
-    "first",  # name of the agent that has the first seat: it moves on an empty board
-    "second",
-    "opening",  # moves, as `games.base.digits`
-    "moves",  # those after the opening
-    "result",  # for the first: 1 won, 0 drawn, -1 lost
-    "reason",  # empty for a game that was played out; else what the loser did
-    "first_seconds",  # thought in all; of moves asked for together each has its equal share
-    "second_seconds",
-    "first_nodes",  # positions searched, or simulations, in all; missing where the agent does not count
-    "second_nodes",
-)
 
 
 class Score(Tally):
@@ -145,7 +133,7 @@ def play_match(game: Game, agent: Agent, opponent: Agent, openings: Iterable[np.
 def play_block(
     game_name: str, agent: str, opponent: str, lines: Sequence[list[int]], clock: Clock | None, seed: int
 ) -> pd.DataFrame:
-    """The games of two agents, by name, from the openings that these lines of moves lead to: rows of `COLUMNS`.
+    """The games of two agents, by name, from the openings that these lines of moves lead to: a table.
 
     Agents that draw lots begin each block anew, from a seed made of their names, the first opening, and `seed`.
     """
@@ -219,20 +207,3 @@ def tournament(
                 save(table, output)
             shown.update(len(games))
     return wanted.merge(table, on=list(COLUMNS[:4]), how="left")
-
-
-def save(table: pd.DataFrame, file: Path):
-    """Write a table of games as parquet, whole or not at all, sorted: equal games, equal rows."""
-    with writing(file) as beside:
-        table.sort_values(list(COLUMNS[:4]), ignore_index=True).to_parquet(beside, index=False)
-
-
-def load(file: Path) -> pd.DataFrame:
-    """Read a table of games. Raises ValueError for a file of something else."""
-    try:
-        table = pd.read_parquet(file)
-    except (OSError, ValueError) as error:
-        raise ValueError(f"{file} is no readable table of games: {error}") from None
-    if missing := [name for name in COLUMNS if name not in table]:
-        raise ValueError(f"{file} is no table of games: it lacks {', '.join(missing)}")
-    return table

@@ -17,7 +17,8 @@ import pandas as pd
 from scipy.optimize import brentq
 from scipy.special import xlogy
 
-from .rating import Estimate, check_games
+from .interval import Estimate
+from .table import check_games
 
 SCORES = np.array([0, 1 / 4, 1 / 2, 3 / 4, 1])  # of a pair, per game
 HALVINGS = 60  # of the interval that holds the multiplier: as exact as floats are
@@ -127,7 +128,7 @@ def elo(pairs: Sequence[int]) -> Estimate:
 def count_pairs(table: pd.DataFrame, new: str) -> np.ndarray:
     """How many pairs brought the agent `new` 0, 1/2, 1, 3/2 and 2 points, (5,) int, from a table of its games.
 
-    The table is as for `rating.rate`. Raises ValueError where an opening was not played once with either colour against
+    The table is as in `table`. Raises ValueError where an opening was not played once with either colour against
     one and the same opponent, or `new` is in none of the games.
     """
     check_games(table, "opening")

@@ -8,7 +8,7 @@ from c4lib import make_agent
 from c4lib.arena import accuracy as module
 from c4lib.arena import benchmark
 from c4lib.arena.accuracy import accuracy, columns_played, graded, load, measure, positions, readable
-from c4lib.arena.rating import wilson_interval
+from c4lib.arena.interval import wilson_interval
 from c4lib.games.connect4 import Connect4
 from c4lib.games.position import Position
 from c4lib.search.solver import Solver

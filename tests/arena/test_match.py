@@ -1,14 +1,14 @@
 import time
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from c4lib.agents import RandomAgent, make_agent
 from c4lib.alphazero.match import play_match as play_side_by_side
 from c4lib.arena import match
-from c4lib.arena.match import COLUMNS, Clock, Referee, Score, play_block, play_game, play_match, tournament
+from c4lib.arena.match import Clock, Referee, Score, play_block, play_game, play_match, tournament
 from c4lib.arena.openings import after, all_lines, is_decided, random_lines, random_openings
+from c4lib.arena.table import COLUMNS, load
 from c4lib.games.connect4 import Connect4
 from c4lib.games.position import Position
 from c4lib.games.tictactoe import TicTacToe
@@ -241,7 +241,7 @@ def test_a_tournament_goes_on_where_it_was(tmp_path, monkeypatch):
     assert sum(2 * len(block[3]) for block in played) == 3 * 8 - 6
     assert len(whole) == 24
     assert whole[whole["opening"] != whole["opening"].iloc[6]].merge(part).shape[0] >= 6
-    assert len(match.load(file)) == 24
+    assert len(load(file)) == 24
     again = tournament("connect4", agents, lines, file)
     assert sum(2 * len(block[3]) for block in played) == 3 * 8 - 6
     assert again.equals(whole)
@@ -281,16 +281,6 @@ def test_the_same_games_from_any_number_of_processes():
 def test_a_tournament_needs_different_agents(agents):
     with pytest.raises(ValueError, match="all of them different"):
         tournament("connect4", agents, [[]])
-
-
-def test_a_file_of_something_else_is_refused(tmp_path):
-    text, other = tmp_path / "text.parquet", tmp_path / "other.parquet"
-    text.write_text("no table")
-    pd.DataFrame({"first": ["a"]}).to_parquet(other)
-    with pytest.raises(ValueError, match="no readable table"):
-        match.load(text)
-    with pytest.raises(ValueError, match="it lacks game, second"):
-        match.load(other)
 
 
 def test_every_kind_of_agent_counts_or_does_not():

@@ -7,39 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from c4lib.arena.rating import (
-    ELO,
-    Pairings,
-    crosstable,
-    cycles,
-    duplicates,
-    fit,
-    rate,
-    wilson_interval,
-)
+from c4lib.arena.davidson import Pairings, fit
+from c4lib.arena.rating import ELO, rate
 
-# --- the interval of a share --------------------------------------------------------------------------------------
-
-
-def test_known_values():
-    """Values of the formula worked out by hand: 40 of 40, none of 40, and a half of 100."""
-    assert wilson_interval(40, 40) == pytest.approx((0.91237, 1.0), abs=1e-4)
-    assert wilson_interval(0, 40) == pytest.approx((0.0, 0.08763), abs=1e-4)
-    assert wilson_interval(50, 100) == pytest.approx((0.40383, 0.59617), abs=1e-4)
-
-
-@pytest.mark.parametrize("true_share", [0.5, 0.9])
-def test_it_holds_the_truth_as_often_as_it_says(true_share):
-    wins = np.random.default_rng(1).binomial(50, true_share, 4000)
-    held = [low <= true_share <= high for low, high in (wilson_interval(int(w), 50) for w in wins)]
-    assert 0.92 < np.mean(held) < 0.98
-
-
-@pytest.mark.parametrize(("points", "games"), [(1, 0), (-1, 5), (6, 5)])
-def test_impossible_numbers_are_refused(points, games):
-    with pytest.raises(ValueError, match="points must be"):
-        wilson_interval(points, games)
-
+from .tables import duels
 
 # --- tournaments to rate ------------------------------------------------------------------------------------------
 
@@ -64,16 +35,6 @@ def tournament(strengths, openings, rng, *, first_move=0.3, draws=0.6, effect=0.
             names = dict(first="abcdefgh"[first], second="abcdefgh"[second])
             tables.append(pd.DataFrame(dict(result=result, opening=np.arange(openings))).assign(**names))
     return pd.concat(tables, ignore_index=True)
-
-
-def duels(*matches):
-    """Games from matches such as ("a", "b", [1, 0, ...]): results for the first named, who moves first every other."""
-    rows = []
-    for one, other, results in matches:
-        for i, result in enumerate(results):
-            first, second, result = (one, other, result) if i % 2 == 0 else (other, one, -result)
-            rows.append((first, second, result, f"opening {i // 2}"))
-    return pd.DataFrame(rows, columns=["first", "second", "result", "opening"])
 
 
 def plain_fit(table, players):
@@ -353,40 +314,6 @@ def test_expected_results():
     assert ratings.expected("c", "a") == pytest.approx(results_of(np.float64(1.8), 0.6), abs=0.05)
     with pytest.raises(ValueError, match="'x' has no rating; these have: a, b, c"):
         ratings.expected("x", "a")
-
-
-# --- tables -------------------------------------------------------------------------------------------------------
-
-
-def test_crosstable():
-    cells = crosstable(duels(("a", "b", [1, 1, 0, -1]), ("c", "b", [-1, -1])))
-    assert list(cells.index) == ["a", "b", "c"]
-    assert cells["share"].loc["a", "b"] == 0.625
-    assert cells["share"].loc["b", "a"] == 0.375
-    assert cells["share"].loc["b", "c"] == 1
-    assert np.isnan(cells["share"].loc["a", "c"])
-    assert cells["games"].loc["c"].to_dict() == {"a": 0, "b": 2, "c": 0}
-    assert cells["games"].dtypes.unique() == [int]
-
-
-def test_cycles():
-    sure, unsure = [1] * 18 + [-1, -1], [1, 1, 1, -1]
-    table = duels(("b", "a", sure), ("a", "c", sure), ("c", "b", sure), ("a", "d", [1, -1]), ("d", "e", unsure))
-    found = cycles(table)
-    assert len(found) == 1
-    row = found.iloc[0]
-    assert {(row["a"], row["b"]), (row["b"], row["c"]), (row["c"], row["a"])} == {("b", "a"), ("a", "c"), ("c", "b")}
-    assert (row["ab"], row["bc"], row["ca"]) == (0.9, 0.9, 0.9)
-    assert row["low"] == pytest.approx(wilson_interval(18, 20)[0])
-    assert cycles(duels(("a", "b", unsure), ("b", "c", unsure), ("c", "a", unsure)))["low"].iloc[0] < 0.5
-    assert cycles(duels(("a", "b", unsure), ("b", "c", unsure), ("a", "c", unsure))).empty
-
-
-def test_duplicates():
-    rows = [("a", "b", "123"), ("a", "b", "123"), ("b", "a", "123"), ("a", "b", "124"), ("a", "b", "123")]
-    assert duplicates(pd.DataFrame(rows, columns=["first", "second", "moves"])) == 2
-    with pytest.raises(ValueError, match="moves missing"):
-        duplicates(duels(("a", "b", EVEN)))
 
 
 # --- bad input ----------------------------------------------------------------------------------------------------
