@@ -1,4 +1,4 @@
-"""Measures engine, solver and self-play on this machine. All is timed in one run, side by side: trust the ratios."""
+"""Measures perft, engine, solver and self-play on this machine. All in one run, side by side: trust the ratios."""
 
 import statistics
 import subprocess
@@ -14,7 +14,10 @@ from rich.table import Table
 from . import bench_alphazero, bench_solver
 from .arena.match import play_match
 from .arena.openings import random_openings
+from .games import connect4, othello
 from .games.connect4 import STANDARD, Connect4
+from .games.othello import Othello
+from .jit import build
 from .progress import bar
 from .search.minimax import Connect4MinimaxOpponent
 from .search.negamax import Engine, SearchOptions, SearchResult
@@ -42,6 +45,23 @@ def main(parts: Sequence[str] = (), save: Path | None = None) -> None:
     for part in parts or PARTS:
         for table in PARTS[part](save):
             console.print(table)
+
+
+def perft_tables(save: Path | None) -> Iterator[Table]:
+    """How fast games are counted, by the kernels compiled and by the same code interpreted."""
+    table = empty_table("Games of a number of plies counted, one core", "compiled, million/s", "interpreted, million/s")
+    game = Othello()
+    for label, kernel, constants, boards, plies in (
+        ("Connect Four, 10 plies", connect4.perft, STANDARD.constants, (0, 0), 10),
+        ("Othello, 11 plies", othello.perft, {"AXES": game.axes}, game.boards(game.initial_state()), 11),
+    ):
+        speeds = []
+        for compiled, fewer in ((True, 0), (False, 4)):  # interpreted to fewer plies
+            count = build(kernel, compiled, **constants)
+            start = time.perf_counter()
+            speeds.append(count(*boards, plies - fewer) / (time.perf_counter() - start) / 1e6)
+        table.add_row(label, *(f"{speed:,.1f}" for speed in speeds))
+    yield table
 
 
 def engine_tables(save: Path | None) -> Iterator[Table]:
@@ -204,4 +224,4 @@ def start_table() -> Table:
     return table
 
 
-PARTS = {"engine": engine_tables, "solver": solver_tables, "alphazero": alphazero_tables}
+PARTS = {"perft": perft_tables, "engine": engine_tables, "solver": solver_tables, "alphazero": alphazero_tables}

@@ -137,17 +137,25 @@ def play(game, name, model, simulations, second, seed):
 
 
 def board_text(game, state) -> str:
-    """The board in letters, X for the first player, with the numbers of the actions on its cells or below it."""
-    rows, columns = state.shape
-    by_cell = game.action_size == rows * columns
+    """The board in letters, X for the first player, with the numbers of legal actions on its cells or of all below it.
+
+    Of a state that is several boards the first is shown; an action beyond the cells is a pass.
+    """
+    rows, columns = state.shape[-2:]
+    board = state.reshape(-1, rows, columns)[0]
+    legal = game.legal_actions_mask(state)
+    by_cell = game.action_size >= rows * columns
     width = len(str(game.action_size - 1)) + 1
     letters = {1: "X", -1: "O"}
     lines = []
     for row in range(rows):
-        cells = [letters.get(int(state[row, c]), str(row * columns + c) if by_cell else ".") for c in range(columns)]
+        numbers = [str(row * columns + c) if by_cell and legal[row * columns + c] else "." for c in range(columns)]
+        cells = [letters.get(int(board[row, c]), number) for c, number in enumerate(numbers)]
         lines.append("".join(cell.rjust(width) for cell in cells))
     if not by_cell:
         lines.append("".join(str(column).rjust(width) for column in range(columns)))
+    if legal[rows * columns :].any():
+        lines.append(f" {rows * columns} to pass")
     return "\n".join(["", *lines, ""])
 
 

@@ -15,7 +15,18 @@ def _tictactoe() -> Game:
     return TicTacToe()
 
 
-GAMES = {"connect4": _connect4, "tictactoe": _tictactoe}  # name -> maker
+def _othello(size: int = 8) -> Game:
+    from .othello import Othello
+
+    return Othello(size)
+
+
+GAMES = {
+    "connect4": _connect4,
+    "tictactoe": _tictactoe,
+    "othello": _othello,
+    "othello6": lambda: _othello(6),
+}  # name -> maker
 
 
 def make_game(name: str) -> Game:

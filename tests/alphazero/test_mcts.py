@@ -118,6 +118,8 @@ def test_a_win_in_one_is_found_with_any_network(game):
 
 
 def test_a_block_is_found_with_any_network(game):
+    if game.name == "othello6":
+        pytest.skip("a single move hardly ever stops a win there")
     tried = 0
     for number, state in enumerate(random_states(game, 200, seed=6)):
         if winning_actions(game, state):

@@ -30,7 +30,7 @@ def test_records_tell_what_was_played(game):
         state = game.initial_state()
         for action in moves:
             assert game.terminal_value(state) is None
-            own, opp = (int(array[row]) for array in played.samples[:2])
+            own, opp = (int(array.view(np.uint64)[row]) for array in played.samples[:2])
             assert game.boards(state) == (own, opp)
             assert played.samples.outcome[row] == result * game.current_player(state)
             policy = played.samples.policy[row]
@@ -125,17 +125,20 @@ def test_outcomes_may_be_mixed_with_what_the_search_thought_later(game, options)
     usual, mixed = (play(game, 12, outcome_decay=decay, **options) for decay in (1.0, 0.7))
     assert usual.moves == mixed.moves
     assert (usual.samples.root_value == mixed.samples.root_value).all()
-    following = {}  # of the position after each one in the same game
-    last = None
-    for row in reversed(range(len(usual.samples.own))):
-        stones = sum(int(board).bit_count() for board in (usual.samples.own[row], usual.samples.opp[row]))
-        if last is not None and stones + 1 == following[last]:
-            after = -mixed.samples.outcome[last]
-        else:
-            after = usual.samples.outcome[row]
+    rows = {}  # by game and ply
+    row = len(usual.samples.own)
+    for number, moves in reversed([*enumerate(usual.moves)]):
+        for ply in reversed(range(len(moves) + 1)):
+            state = replayed(game, moves[:ply])[-1]
+            if row and game.boards(state) == tuple(int(array.view(np.uint64)[row - 1]) for array in usual.samples[:2]):
+                row -= 1
+                rows[number, ply] = row
+    assert row == 0
+    for (number, ply), row in rows.items():
+        later = rows.get((number, ply + 1))
+        after = usual.samples.outcome[row] if later is None else -mixed.samples.outcome[later]
         wanted = 0.7 * after + 0.3 * usual.samples.root_value[row]
         assert mixed.samples.outcome[row] == pytest.approx(wanted, abs=1e-6)
-        following[row], last = stones, row
 
 
 def test_after_the_threshold_the_best_is_played(game):

@@ -13,6 +13,7 @@ from c4lib.bits import bit_indices
 from c4lib.games import GAMES, make_game
 from c4lib.games.base import Game, boards_array
 from c4lib.games.connect4 import Connect4, has_line, playable
+from c4lib.games.othello import Othello, legal_moves, played
 from c4lib.games.tictactoe import TicTacToe
 
 
@@ -22,6 +23,7 @@ class Entry(NamedTuple):
     play: Callable[[int, int, int], tuple[int, int]]  # (own, opp, action): the pair after it, swapped
     value: Callable[[int, int], float | None]  # of a finished game for the side to move; else None
     games: int = 20  # random games to play
+    boards_tell_who_began: bool = True  # if not, `Game.state` may exchange the players
 
 
 def connect4(*shape: int, games: int = 20) -> Entry:
@@ -63,6 +65,23 @@ def tictactoe() -> Entry:
     )
 
 
+def othello(size: int) -> Entry:
+    game = Othello(size)
+
+    def actions(own, opp):
+        moves = bit_indices(legal_moves(own, opp, game.axes))
+        return moves or [game.cells] * bool(legal_moves(opp, own, game.axes))
+
+    return Entry(
+        game=game,
+        actions=actions,
+        play=lambda own, opp, action: played(own, opp, (1 << action) % (1 << game.cells), game.axes),
+        value=lambda own, opp: None if actions(own, opp) else float(np.sign(own.bit_count() - opp.bit_count())),
+        games=8,
+        boards_tell_who_began=False,
+    )
+
+
 ENTRIES = {
     "connect4": connect4(games=60),
     "connect4 1x1x1": connect4(1, 1, 1),
@@ -72,6 +91,9 @@ ENTRIES = {
     "connect4 5x4x2": connect4(5, 4, 2),
     "connect4 3x4x5": connect4(3, 4, 5),
     "tictactoe": tictactoe(),
+    "othello": othello(8),
+    "othello6": othello(6),
+    "othello4": othello(4),
 }
 
 
@@ -99,6 +121,11 @@ def random_play(entry, seed):
 def read_only(array):
     array.flags.writeable = False
     return array
+
+
+def stones(state):
+    """The cells of a state; what else belongs to it, such as whose turn it is, comes in further boards."""
+    return state.reshape(-1, *state.shape[-2:])[0]
 
 
 def one_hot(entry, action):
@@ -135,7 +162,9 @@ def test_arrays_and_kernels_play_the_same_game(entry):
     for own, opp, state, action, _ in random_play(entry, seed=0):
         assert game.boards(state) == (own, opp)
         assert game.state(own, opp).dtype == state.dtype == np.int8
-        assert np.array_equal(game.state(own, opp), state)
+        assert game.boards(game.state(own, opp)) == (own, opp)
+        assert np.array_equal(game.canonical_state(game.state(own, opp)), game.canonical_state(state))
+        assert np.array_equal(game.state(own, opp), state) or not entry.boards_tell_who_began
         legal = game.legal_actions_mask(state)
         assert legal.dtype == bool
         assert legal.shape == (game.action_size,)
@@ -151,7 +180,8 @@ def test_states_show_the_first_player_and_canonical_states_the_mover(entry):
     for own, opp, state, _, _ in random_play(entry, seed=1):
         mover = game.current_player(state)
         assert mover in (1, -1)
-        assert (np.count_nonzero(state == mover), np.count_nonzero(state == -mover)) == (
+        cells = stones(state)
+        assert (np.count_nonzero(cells == mover), np.count_nonzero(cells == -mover)) == (
             own.bit_count(),
             opp.bit_count(),
         )
@@ -168,8 +198,8 @@ def test_encode_shows_the_mover_the_other_side_and_ones(entry):
         mover = game.current_player(state)
         assert planes.shape == game.input_shape
         assert planes.dtype == np.float32
-        assert np.array_equal(planes[0], state == mover)
-        assert np.array_equal(planes[1], state == -mover)
+        assert np.array_equal(planes[0], stones(state) == mover)
+        assert np.array_equal(planes[1], stones(state) == -mover)
         assert (planes[2] == 1).all()
 
 
