@@ -50,7 +50,7 @@ class Game(ABC):
 
     @abstractmethod
     def terminal_value(self, state: np.ndarray) -> float | None:
-        """Value of a finished game for the player to move: 1.0 won, 0.0 drawn, -1.0 lost (most often); None: going on."""
+        """Value of a finished game for the player to move: 1.0 won, 0.0 drawn, -1.0 lost; None while it goes on."""
 
     @abstractmethod
     def boards(self, state: np.ndarray) -> tuple[int, int]:
@@ -62,7 +62,7 @@ class Game(ABC):
 
     @abstractmethod
     def state(self, own: int, opp: int) -> np.ndarray:
-        """The state of boards seen from the side to move; inverse of `boards`, but for who began where they do not tell."""
+        """The state of boards seen from the side to move: `boards(state(own, opp)) == (own, opp)`."""
 
     @abstractmethod
     def symmetries(self, planes: np.ndarray, policy: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:

@@ -92,9 +92,7 @@ def test_refusals_are_one_line_that_names_the_key(overrides, message):
 
 
 def test_files_that_are_none(tmp_path):
-    with pytest.raises(
-        ValueError, match=r"no configuration 'chess'.*connect4, connect4_best, othello, "
-    ):
+    with pytest.raises(ValueError, match=r"no configuration 'chess'.*connect4, connect4_best, othello, "):
         Config.load("chess")
     (tmp_path / "bad.toml").write_text("game =", encoding="utf-8")
     with pytest.raises(ValueError, match=r"bad\.toml is not TOML"):
