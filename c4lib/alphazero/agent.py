@@ -7,7 +7,7 @@ import numpy as np
 
 from ..games.base import Game, boards_array
 from .config import Config
-from .mcts import Cache, Evaluate, Forest, Search, root_noise, search
+from .mcts import PLAY_C_PUCT, Cache, Evaluate, Forest, Search, root_noise, search
 from .net import AlphaZeroNet, Evaluator
 from .run_folder import find_weights
 
@@ -24,7 +24,7 @@ class AlphaZeroAgent:
         num_simulations: of each search; 0 for none: the legal move that the network's policy likes best.
         device, dtype: of a network or path, see `net.choose_backend`.
         cache_positions: evaluations kept from move to move.
-        options: other keys of `Config` for the search, such as `c_puct`.
+        options: other keys of `Config` for the search; `c_puct` is `PLAY_C_PUCT` where it is not among them.
 
     Attributes:
         search: the `Search` of the last call, values for the side that was to move; None before the first, and
@@ -52,7 +52,7 @@ class AlphaZeroAgent:
         self.num_simulations = num_simulations
         self.search: Search | None = None
         self._shape = _shape(game)
-        options = {"fast_simulations": 1, **options, "cache_positions": cache_positions}
+        options = {"fast_simulations": 1, "c_puct": PLAY_C_PUCT, **options, "cache_positions": cache_positions}
         self._config = Config(game=game.name, num_simulations=num_simulations or 1, **options)
         self._options = options
         self._cache = Cache(cache_positions, game.action_size) if cache_positions else None

@@ -32,6 +32,7 @@ Evaluate = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]  # planes -> (p
 ILLEGAL = -1.0  # prior of an action that the rules forbid
 FEW = 1 / 16  # share of the trees for which it does not pay to look for another leaf before a batch is sent off
 VISIT_OFFSET = 50.0  # Gumbel: c_visit of the paper
+PLAY_C_PUCT = 1.0  # where a trained network plays to win: then it pays to trust the values more than in self-play
 
 
 class Trees(NamedTuple):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..alphazero.config import Config
-from ..alphazero.mcts import Evaluate, Forest
+from ..alphazero.mcts import PLAY_C_PUCT, Evaluate, Forest
 from ..alphazero.plain_net import PlainNet, TorchNet, unpack
 from ..games.connect4 import STANDARD, Connect4, Geometry
 from . import agent
@@ -76,7 +76,7 @@ class TreeSearch:
 
     def __init__(self, geometry: Geometry, evaluate: Evaluate, simulations: int):
         self.geometry = geometry
-        config = Config(game="connect4", num_simulations=simulations, fast_simulations=1)
+        config = Config(game="connect4", num_simulations=simulations, fast_simulations=1, c_puct=PLAY_C_PUCT)
         self._forest = Forest(Connect4(*geometry), evaluate, config, n_trees=1)
 
     def search(self, own: int, opp: int, *, seconds: float) -> TreeMove:
