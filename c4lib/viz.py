@@ -1,7 +1,7 @@
 """Every figure and board picture: the style, the one writer of figures/, boards and bitboards drawn.
 
 Boards are drawn in cells: the cell of bit `column * height + row` has its middle at `(column, row)` of the axes, so
-whatever else a picture needs can be put on top with matplotlib's own calls.
+whatever else a picture needs can be put on top with matplotlib's own calls. Othello's are numbered row by row instead.
 """
 
 import re
@@ -157,26 +157,84 @@ def draw_bits(
             text = ax.text(column, row + lift, str(labels[index]), ha="center", va="center_baseline")
             text.set_color(_ink_on(colour) if one else GREY if row == rows else INK)
     for start, end in arrows:
-        (column, row), (to_column, to_row) = (divmod(index, geometry.height) for index in (start, end))
-        far = max(abs(to_column - column), abs(to_row - row)) > 1  # bends and is dashed, for what it leaps over
-        arrow = FancyArrowPatch(
-            (column, row + _lift(row, rows)),
-            (to_column, to_row + _lift(to_row, rows)),
-            connectionstyle=f"arc3,rad={-0.25 if far else 0}",
-            arrowstyle="-|>",
-            mutation_scale=12,
-            shrinkA=7,
-            shrinkB=7,
-            color=ORANGE,
-            lw=1.5 if far else 2,
-            ls=(0, (4, 2)) if far else "-",
-        )
-        ax.add_patch(arrow)
+        cells = (divmod(index, geometry.height) for index in (start, end))
+        ax.add_patch(_arrow(*((column, row + _lift(row, rows)) for column, row in cells)))
     if title:
         ax.set_title(title, family="monospace", loc="center", size=10.5)
     if note:
         ax.text((columns - 1) / 2, -1.45 if feet else -0.85, note, color=GREY, size="small", ha="center", va="top")
     _finish(ax, geometry, sentinels, feet)
+
+
+def draw_cells(
+    ax: Axes,
+    *,
+    black: int = 0,
+    white: int = 0,
+    size: int = 8,
+    fills: Mapping[str, int] | None = None,
+    labels: Mapping[int, object] | None = None,
+    arrows: Iterable[tuple[int, int]] = (),
+    title: str = "",
+    note: str = "",
+    names: bool = True,
+) -> None:
+    """Draw an Othello board, or a bitboard of it: bit `row * size + column` has its middle at `(column, row)`.
+
+    Args:
+        ax: where to draw, downwards; its frame is taken away.
+        black: bitboard of the first player's discs.
+        white: the same of the second player's.
+        size: of the board.
+        fills: by colour, a bitboard of cells to fill; a later one covers an earlier one.
+        labels: by bit, what to write into a cell.
+        arrows: pairs of bits, from and to.
+        title: an expression, set in typewriter letters.
+        note: a few words for below.
+        names: write the columns' letters and the rows' numbers beside the board.
+    """
+    for index in range(size * size):
+        row, column = divmod(index, size)
+        fill = PALE
+        for colour, cells in (fills or {}).items():
+            fill = colour if cells >> index & 1 else fill
+        style = "round,pad=0,rounding_size=0.12"
+        ax.add_patch(FancyBboxPatch((column - 0.45, row - 0.45), 0.9, 0.9, boxstyle=style, fc=fill))
+        for discs, colour in ((black, INK), (white, "white")):
+            if discs >> index & 1:
+                fill = colour
+                ax.add_patch(Circle((column, row), 0.34, fc=fill, ec=INK, lw=1))
+        if labels and index in labels:
+            ax.text(column, row, str(labels[index]), ha="center", va="center_baseline", color=_ink_on(fill))
+    for pair in arrows:
+        ax.add_patch(_arrow(*(divmod(index, size)[::-1] for index in pair)))
+    for i in range(size) if names else ():
+        ax.text(i, -0.85, "abcdefgh"[i], color=GREY, size="small", ha="center", va="center_baseline")
+        ax.text(-0.85, i, str(i + 1), color=GREY, size="small", ha="center", va="center_baseline")
+    if title:
+        ax.set_title(title, family="monospace", loc="center", size=10.5)
+    if note:
+        ax.text((size - 1) / 2, size - 0.3, note, color=GREY, size="small", ha="center", va="top")
+    ax.set(xlim=(-1.1 if names else -0.6, size - 0.4), ylim=(size - 0.4, -1.1 if names else -0.6))
+    ax.set_aspect("equal")
+    ax.axis("off")
+
+
+def _arrow(start: tuple[float, float], end: tuple[float, float]) -> FancyArrowPatch:
+    """From the middle of one cell to that of another; bent and dashed where it leaps over others."""
+    far = max(abs(b - a) for a, b in zip(start, end, strict=True)) > 1.5
+    return FancyArrowPatch(
+        start,
+        end,
+        connectionstyle=f"arc3,rad={-0.25 if far else 0}",
+        arrowstyle="-|>",
+        mutation_scale=12,
+        shrinkA=7,
+        shrinkB=7,
+        color=ORANGE,
+        lw=1.5 if far else 2,
+        ls=(0, (4, 2)) if far else "-",
+    )
 
 
 def _ink_on(colour: str) -> str:

@@ -161,6 +161,26 @@ def test_what_is_written_around_bits(ax):
     assert len([patch for patch in ax.patches if not patch.get_fill()]) == 2  # the ghosts
 
 
+@pytest.mark.parametrize("size", [4, 6, 8])
+def test_othello_is_drawn_row_by_row_from_the_top(ax, size):
+    first, second = 1 << size - 1, 1 << size * size - 1  # the last cell of the first row, and of the last one
+    viz.draw_cells(ax, black=first, white=second, size=size, fills={viz.GREEN: second, viz.ORANGE: 1})
+    assert [disc.center for disc in shapes(ax, Circle, viz.INK)] == [(size - 1, 0)]
+    assert [disc.center for disc in shapes(ax, Circle, "white")] == [(size - 1, size - 1)]
+    [cell] = shapes(ax, FancyBboxPatch, viz.ORANGE)
+    assert (cell.get_x(), cell.get_y()) == (-0.45, -0.45)
+    assert len(shapes(ax, FancyBboxPatch)) == size * size
+    assert ax.yaxis_inverted()
+    assert written(ax)[:4] == ["a", "1", "b", "2"]
+
+
+def test_what_is_written_around_cells(ax):
+    viz.draw_cells(ax, labels={63: "last"}, arrows=[(31, 32)], title="x << 1", note="a note", names=False)
+    assert written(ax) == ["last", "a note"]
+    assert ax.get_title() == "x << 1"
+    assert len([patch for patch in ax.patches if isinstance(patch, FancyArrowPatch)]) == 1
+
+
 @pytest.mark.parametrize("bits", [1 << 49, -1])
 def test_bits_outside_the_board_are_refused(ax, bits):
     with pytest.raises(ValueError, match="outside the board"):

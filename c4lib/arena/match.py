@@ -4,6 +4,7 @@ A tournament is a table of games (see `table`), kept in a parquet file to which 
 """
 
 import itertools
+import os
 import time
 import zlib
 from collections.abc import Iterable, Sequence
@@ -197,7 +198,7 @@ def tournament(
         missing = [line for line in lines if (game, *pair, digits(line)) not in known]
         blocks += [(game, *pair, missing[i : i + BLOCK], clock, seed) for i in range(0, len(missing), BLOCK)]
     with (
-        worker_pool(processes) as pool,
+        worker_pool(processes, _on_one_thread) as pool,
         bar(total=2 * sum(len(block[3]) for block in blocks), desc="tournament", unit="game") as shown,
     ):
         for future in as_completed([pool.submit(play_block, *block) for block in blocks]):
@@ -207,3 +208,8 @@ def tournament(
                 save(table, output)
             shown.update(len(games))
     return wanted.merge(table, on=list(COLUMNS[:4]), how="left")
+
+
+def _on_one_thread():
+    """A network, where this process will have one, is computed on one thread: there is a process for each core."""
+    os.environ["OMP_NUM_THREADS"] = "1"

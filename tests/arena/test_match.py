@@ -236,7 +236,7 @@ def test_a_tournament_goes_on_where_it_was(tmp_path, monkeypatch):
     assert len(part) == 6
     played = []
     monkeypatch.setattr(match, "play_block", lambda *block: played.append(block) or play_block(*block))
-    monkeypatch.setattr(match, "worker_pool", lambda processes: Here())
+    monkeypatch.setattr(match, "worker_pool", lambda *arguments: Here())
     whole = tournament("connect4", agents, lines, file)
     assert sum(2 * len(block[3]) for block in played) == 3 * 8 - 6
     assert len(whole) == 24

@@ -13,7 +13,14 @@ from c4lib import paths
 from c4lib.reproduce import choose, read_profile
 
 # every notebook, by hand: one that is no longer found must not go unnoticed
-STEMS = ["01_bitboards", "03_search_ablation", "04_exact_solver", "05_alphazero_tictactoe", "08_kaggle_submission"]
+STEMS = [
+    "01_bitboards",
+    "02_othello_bitboards",
+    "03_search_ablation",
+    "04_exact_solver",
+    "05_alphazero_tictactoe",
+    "08_kaggle_submission",
+]
 
 MOST_CODE_CELLS = 39
 ABSOLUTE_PATH = re.compile(r"(?<![\w.])/(?:home|root|tmp|usr|opt|var|mnt|private|Users)/|\b[A-Z]:\\\\?\w")
