@@ -183,9 +183,10 @@ AGENTS = {
     "perfect": ("perfect, perfect:SECONDS, perfect:varied", _perfect),
     "alphazero": ("alphazero:MODEL@SIMULATIONS", _alphazero),
 }
+ANY_GAME = ("random", "alphazero")  # kinds that can play every game; the others know Connect Four
 
 
-def make_agent(name: str, *, seed: int | None = None) -> Agent:
+def make_agent(name: str, *, seed: int | None = None, game: str = "connect4") -> Agent:
     """The agent of a name such as "random", "minimax:8" or "engine:1.5".
 
     Args:
@@ -193,16 +194,20 @@ def make_agent(name: str, *, seed: int | None = None) -> Agent:
         seed: for the agents that draw lots: `random`; `mcts` in its random games; `perfect:varied` among the best
             moves; `kaggle:negamax` and `minimax` among those that they hold for equally good (without a seed minimax
             takes the one nearest the centre).
+        game: name of the game that it is to play.
 
     The model of `alphazero` is a file in data/models, or else the path of weights, a checkpoint, or a run; with 0
     simulations the network's policy plays as it is.
 
     Raises:
-        ValueError: an unknown name or a wrong argument; the message lists what is allowed.
+        ValueError: an unknown name, a wrong argument, or one that does not play the game; the message says what is
+            allowed.
     """
     kind, _, argument = name.partition(":")
     if kind not in AGENTS:
         known = ", ".join(pattern for pattern, _ in AGENTS.values())
         raise ValueError(f"unknown agent {name!r}; known are {known}")
+    if game != "connect4" and kind not in ANY_GAME:
+        raise ValueError(f"{kind} plays connect4 only, not {game}: choose random")
     _, make = AGENTS[kind]
     return make(argument, seed)

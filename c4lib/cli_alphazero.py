@@ -5,9 +5,7 @@ from pathlib import Path
 
 import click
 
-from .cli_arena import PATH, PLIES
-
-ANY_GAME = ("random", "alphazero")  # kinds of agents that can play every game; the others know Connect Four
+from .cli_arena import PATH, PLIES, SEED
 
 
 @click.command()
@@ -25,6 +23,7 @@ def train(game, config_file, overrides, folder, resume, opponent, minutes, tenso
     The run is a folder: its configuration, metrics.csv, checkpoints. A run that was stopped, however it was stopped,
     goes on with --resume; with --folder alone it takes its configuration from there.
     """
+    from .agents import make_agent
     from .alphazero.config import Config
     from .alphazero.run_folder import is_run
     from .alphazero.trainer import Trainer
@@ -39,7 +38,7 @@ def train(game, config_file, overrides, folder, resume, opponent, minutes, tenso
     config = Config.load(source, overrides)
     if game is not None and config.game != game:
         raise ValueError(f"{config_file} is a configuration of {config.game}, not of {game}")
-    rival = None if opponent == "none" else _agent(opponent, config.game, config.seed)
+    rival = None if opponent == "none" else make_agent(opponent, seed=config.seed, game=config.game)
     folder = folder or Path(config.log_dir) / config.game
     trainer = Trainer(config, folder, resume=resume, tensorboard=tensorboard)
     click.echo(f"{config.game}: {trainer.evaluate}; in {folder}, {trainer.iteration} iterations done")
@@ -56,7 +55,7 @@ def train(game, config_file, overrides, folder, resume, opponent, minutes, tenso
 @click.option("--opponent-depth", type=click.IntRange(min=1), help="Short for --opponent minimax:DEPTH.")
 @click.option("--games", default=100, show_default=True, type=click.IntRange(min=2), help="An even number.")
 @PLIES
-@click.option("--seed", default=0, show_default=True, help="Of the openings and of those who draw lots.")
+@SEED
 @click.option("-o", "--output", type=PATH, help="CSV for the games, one a row; moves are digits, counted from 1.")
 def evaluate(game, model, simulations, name, opponent, opponent_depth, games, plies, seed, output):
     """Play a trained network, or any agent, against another.
@@ -65,6 +64,7 @@ def evaluate(game, model, simulations, name, opponent, opponent_depth, games, pl
     points per game. Without random plies all games begin alike, and differ only where somebody draws lots.
     """
     from . import paths
+    from .agents import make_agent
     from .alphazero.agent import AlphaZeroAgent
     from .alphazero.match import play_match
     from .arena.match import Score
@@ -80,9 +80,12 @@ def evaluate(game, model, simulations, name, opponent, opponent_depth, games, pl
     if games % 2:
         raise click.UsageError(f"--games must be even, each opening being played from both seats: not {games}")
     rules = make_game(game)
-    agent = _agent(name, game, seed) if name else AlphaZeroAgent(model or paths.model(game), rules, simulations)
+    if name:
+        agent = make_agent(name, seed=seed, game=game)
+    else:
+        agent = AlphaZeroAgent(model or paths.model(game), rules, simulations)
     opponent = f"minimax:{opponent_depth}" if opponent_depth else opponent or "random"
-    rival = _agent(opponent, game, seed)
+    rival = make_agent(opponent, seed=seed, game=game)
     count = games // 2
     lines = [[]] * count if plies == (0, 0) else random_lines(rules, count, plies, seed)
     match = play_match(rules, agent, rival, [after(rules, line) for line in lines])
@@ -109,6 +112,7 @@ def play(game, name, model, simulations, second, seed):
 
     Moves are numbers, counted from 0 as the board shows them; ? asks the agent for its opinion, q ends the game.
     """
+    from .agents import make_agent
     from .games import make_game
 
     if name is not None and model is not None:
@@ -119,7 +123,7 @@ def play(game, name, model, simulations, second, seed):
 
         agent = AlphaZeroAgent(model, rules, simulations)
     else:
-        agent = _agent(name or "random", game, seed)
+        agent = make_agent(name or "random", seed=seed, game=game)
     human = -1 if second else 1
     state = rules.initial_state()
     while (value := rules.terminal_value(state)) is None:
@@ -189,14 +193,3 @@ def _opinion(game, state, agent):
         value = "" if found.tree.q[move] != found.tree.q[move] else f"{found.tree.q[move]:+.2f}"
         lines.append(f"{move:4} {found.visits[move]:6} {value:>6}")
     return "\n".join(lines)
-
-
-def _agent(name, game, seed):
-    """The agent of a name; ValueError where it cannot play the game."""
-    from .agents import make_agent
-
-    kind = name.partition(":")[0]
-    agent = make_agent(name, seed=seed)
-    if game != "connect4" and kind not in ANY_GAME:
-        raise ValueError(f"{kind} plays connect4 only, not {game}: choose random")
-    return agent

@@ -31,6 +31,7 @@ PLIES = click.option(
 )
 SEED = click.option("--seed", default=0, show_default=True, help="Of the openings and of those who draw lots.")
 PROCESSES = click.option("--processes", type=click.IntRange(min=1), help="How many play; by default one a core.")
+OUTPUT = click.option("-o", "--output", type=PATH, help="Parquet file for the games; one that exists is added to.")
 ANCHOR = click.option("--anchor", help="The agent whose rating is 0; by default minimax:8, where it played.")
 
 
@@ -46,7 +47,7 @@ ANCHOR = click.option("--anchor", help="The agent whose rating is 0; by default 
 @SEED
 @PROCESSES
 @ANCHOR
-@click.option("-o", "--output", type=PATH, help="Parquet file for the games; one that exists is added to.")
+@OUTPUT
 def tournament(agents, game, openings, plies, balanced, gauntlet, seconds, bank, seed, processes, anchor, output):
     """Everybody plays everybody, each opening from both seats.
 
@@ -89,7 +90,7 @@ def rate(file, anchor, resamples):
 @PLIES
 @SEED
 @PROCESSES
-@click.option("-o", "--output", type=PATH, help="Parquet file for the games; one that exists is added to.")
+@OUTPUT
 def sprt(new, old, game, elo0, elo1, alpha, beta, openings, plies, seed, processes, output):
     """Is the NEW agent better than the OLD one? Plays until the games say so.
 
@@ -106,9 +107,10 @@ def sprt(new, old, game, elo0, elo1, alpha, beta, openings, plies, seed, process
     lines = random_lines(make_game(game), openings, plies, seed)
     low, high = test.bounds
     step = match.BLOCK * (processes or os.cpu_count() or 1)
-    for count in range(step, len(lines) + step, step):
-        table = match.tournament(game, [new, old], lines[:count], output, seed=seed, processes=processes)
-        pairs = count_pairs(table, new)
+    pairs = 0
+    for start in range(0, len(lines), step):
+        played = match.tournament(game, [new, old], lines[start : start + step], output, seed=seed, processes=processes)
+        pairs = pairs + count_pairs(played, new)
         estimate = elo(pairs)
         click.echo(
             f"{pairs.sum()} openings: {estimate.value:+.0f} Elo ({estimate.low:+.0f} to {estimate.high:+.0f}), "

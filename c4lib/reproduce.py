@@ -22,6 +22,7 @@ from rich.table import Table
 
 from . import paths
 from .progress import bar
+from .resume import writing
 
 CELL_TIMEOUT = {"quick": 600, "full": 6 * 3600}  # seconds that one cell may take, by profile
 MACHINE_MARKS = ("papermill", "execution")  # metadata that differ in every run; not for committed notebooks
@@ -205,9 +206,8 @@ def _write_outputs(executed: Path, notebook: Path) -> None:
     for cell in content.cells:
         if not cell.metadata.get("tags"):  # papermill gives every cell a list
             cell.metadata.pop("tags", None)
-    partial = notebook.with_suffix(".ipynb.partial")
-    nbformat.write(content, partial)
-    partial.replace(notebook)
+    with writing(notebook) as beside:
+        nbformat.write(content, beside)
 
 
 def _code_cells(notebook: Path) -> int:

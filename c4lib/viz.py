@@ -18,6 +18,7 @@ from . import paths
 from .bits import bit_indices
 from .games.connect4 import STANDARD, Geometry
 from .games.position import BOARD_COLOUR, COLOURS, Position
+from .resume import writing
 from .search.tracing import Node
 
 # Okabe and Ito's colours, apart for every kind of colour vision, and what goes around them
@@ -48,11 +49,9 @@ def save_figure(figure: Figure, name: str, kind: str = "svg") -> None:
     marks = {"svg": ("Date", "Creator"), "png": ("Software",)}[kind]  # what matplotlib adds by itself
     paths.FIGURES.mkdir(parents=True, exist_ok=True)
     file = paths.FIGURES / f"{name}.{kind}"
-    partial = file.with_name(f"{file.name}.partial")
     # text as outlines, so that no reader's fonts change it; identifiers from the name instead of from chance
-    with plt.rc_context({"svg.fonttype": "path", "svg.hashsalt": name}):
-        figure.savefig(partial, format=kind, metadata=dict.fromkeys(marks))
-    partial.replace(file)
+    with plt.rc_context({"svg.fonttype": "path", "svg.hashsalt": name}), writing(file) as beside:
+        figure.savefig(beside, format=kind, metadata=dict.fromkeys(marks))
 
 
 def draw_board(

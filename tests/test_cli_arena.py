@@ -42,13 +42,15 @@ def test_the_better_one_is_found(call, tmp_path):
     file = tmp_path / "games.parquet"
     output, error = call(sprt, "minimax:3", "random", *words, "-o", file)
     assert error is None
+    assert output == call(sprt, "minimax:3", "random", *words)[0]
     assert output.endswith("minimax:3 is better than random\n")
     games = len(load(file))
-    output, _ = call(sprt, "random", "minimax:3", *words)
-    assert output.endswith("random is not better than minimax:3\n")
-    output, _ = call(sprt, "random", "mcts:2", *ONE, "--openings", 3, "--elo1", 1)
-    assert output.endswith("undecided after 3 openings\n")
-    call(sprt, "minimax:3", "random", *words, "-o", file)
+    reverse, _ = call(sprt, "random", "minimax:3", *words)
+    assert reverse.endswith("random is not better than minimax:3\n")
+    short, _ = call(sprt, "random", "mcts:2", *ONE, "--openings", 3, "--elo1", 1)
+    assert short.endswith("undecided after 3 openings\n")
+    repeated, _ = call(sprt, "minimax:3", "random", *words, "-o", file)
+    assert repeated == output
     assert len(load(file)) == games, "what is there is not played again"
 
 
@@ -60,6 +62,8 @@ def test_the_better_one_is_found(call, tmp_path):
         (sprt, ["random", "random"], "all of them different"),
         (sprt, ["random", "minimax:1", "--elo0", "10", "--elo1", "5"], "elo0 must be below elo1"),
         (rate, ["nowhere.parquet"], "nowhere.parquet"),
+        (tournament, ["random", "minimax:2", "--game", "tictactoe"], "minimax plays connect4 only, not tictactoe"),
+        (tournament, ["random", "mcts:2", "--game", "othello6", "--balanced"], "only Connect Four has a solver"),
     ],
 )
 def test_refusals(call, command, words, message):

@@ -6,6 +6,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from ..games.base import Game
+from ..resume import writing
 from .selfplay import Samples
 
 
@@ -109,14 +110,11 @@ class ReplayBuffer:
         return Batch(planes, policies, values.astype(np.float32))
 
     def save(self, path: str | Path):
-        """Write everything to one npz file, whole or not at all: it is written beside and renamed."""
-        path = Path(path)
-        beside = path.with_name(path.name + ".part")
-        with beside.open("wb") as file:
+        """Write everything to one npz file, whole or not at all."""
+        with writing(Path(path)) as beside, beside.open("wb") as file:
             numbers = {"capacity": self.capacity, "added": self.added, "merge": self.merge}
             kept = {name: array[: len(self)] for name, array in self._kept._asdict().items()}
             np.savez(file, **numbers, **kept)
-        beside.replace(path)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from ..agents import Agent, make_agent
-from ..alphazero.match import Match, Tally
+from ..alphazero.match import Match, Tally, ask
 from ..alphazero.match import play_match as play_side_by_side
 from ..games import make_game
 from ..games.base import Game, digits
@@ -49,9 +49,6 @@ class Clock(NamedTuple):
     bank: float = 0.0  # for what exceeds it, in the whole game
 
 
-KAGGLE = Clock(2.0, 60.0)
-
-
 class Referee:
     """Asks for moves (see `alphazero.match.ask`), and notes what they cost and which agent failed.
 
@@ -76,21 +73,19 @@ class Referee:
         self._bank = np.full((games, 2), clock.bank if clock else np.inf)
 
     def __call__(self, player, game, states, numbers):
-        side = 0 if player is self.players[0] else 1
-        if hasattr(player, "choose"):
-            return self._moves(player.choose, player, side, game, states, numbers)
-        answers = []
-        for state, number in zip(states, numbers, strict=True):
-            answers += self._moves(
-                lambda game, states: [player(game, states[0])], player, side, game, [state], [number]
-            )
-        return answers
+        calls = [(states, numbers)]
+        if not hasattr(player, "choose"):
+            calls = [([state], [number]) for state, number in zip(states, numbers, strict=True)]
+        return [move for call in calls for move in self._moves(player, game, *call)]
 
-    def _moves(self, choose, player, side, game, states, numbers):
+    def _moves(self, player, game, states, numbers):
         """The moves of one call, None for those that lose."""
+        side = 0 if player is self.players[0] else 1
         started = time.perf_counter()
         try:
-            answers, fault = choose(game, states), ""
+            answers, fault = ask(player, game, states, numbers), ""
+            if len(answers) != len(states):
+                raise ValueError(f"{len(answers)} moves for {len(states)} positions")
         except Exception as error:  # whatever it is, the agent has lost
             answers, fault = [None] * len(states), f"raised {type(error).__name__}: {error}"
         seconds = (time.perf_counter() - started) / len(states)
@@ -141,7 +136,7 @@ def play_block(
     game = make_game(game_name)
     key = f"{agent} {opponent} {digits(lines[0])}"
     players = tuple(
-        make_agent(name, seed=zlib.crc32(f"{seed} {side} {key}".encode()))
+        make_agent(name, game=game_name, seed=zlib.crc32(f"{seed} {side} {key}".encode()))
         for side, name in enumerate((agent, opponent))
     )
     referee = Referee(players, 2 * len(lines), clock)
@@ -172,7 +167,7 @@ def tournament(
 
     Args:
         game: name of the game.
-        agents: names, see `make_agent`.
+        agents: names, see `make_agent`; all of them play this game.
         lines: moves to each opening, see `openings.random_lines`.
         output: parquet file. Games are added to it as they end; those that it has are not played again.
         gauntlet: only the first agent meets all others.
@@ -180,12 +175,13 @@ def tournament(
         seed: for the agents that draw lots.
         processes: how many play, by default one a core.
 
-    Raises ValueError for fewer than two agents, one twice, an unknown one, or a file of something else.
+    Raises ValueError for fewer than two agents, one twice, an unknown one, one that plays another game, or a file of
+    something else.
     """
     if len(set(agents)) < max(2, len(agents)):
         raise ValueError("a tournament is of two agents or more, all of them different")
     for name in agents:
-        make_agent(name)
+        make_agent(name, game=game)
     pairs = [pair for pair in itertools.combinations(agents, 2) if not gauntlet or agents[0] in pair]
     wanted = pd.DataFrame(
         [(game, *names, digits(line)) for pair in pairs for line in lines for names in (pair, pair[::-1])],

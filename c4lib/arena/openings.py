@@ -5,6 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from ..games.base import Game, random_line
+from ..games.connect4 import Connect4
 from ..search.solver import shared_solver
 
 ATTEMPTS = 1000  # tries for each opening before giving up
@@ -29,8 +30,10 @@ def random_lines(
         decided: also to states that `is_decided`.
         balanced: only to states that are drawn where neither side errs, by the exact solver (of Connect Four).
 
-    Raises ValueError where so many cannot be found.
+    Raises ValueError where so many cannot be found, or none can be balanced.
     """
+    if balanced and not isinstance(game, Connect4):
+        raise ValueError(f"only Connect Four has a solver that knows balanced openings, not {game.name}")
     rng = np.random.default_rng(seed)
     lines: dict[bytes, list[int]] = {}
 

@@ -136,7 +136,7 @@ def _each_played(own, opp, move, axes):
     return there, here
 
 
-# Compiled, a pass over the positions is forty times faster than numpy, which makes many passes.
+# Compiled, a pass over 256 positions is forty times faster than numpy, which makes many passes.
 legal_of_many = compile_function(_each_legal, None) if HAVE_NUMBA else legal_moves
 played_of_many = compile_function(_each_played, None) if HAVE_NUMBA else played
 

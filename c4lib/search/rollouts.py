@@ -13,10 +13,10 @@ from ..jit import build, inline, kernel, load, memory_block, popcount, store
 
 RANDOM = 0  # word of the memory: state of the random numbers, 32 bits, never 0
 SIZE = 1  # nodes in the tree
-PATH = 2  # nodes from the root to the leaf, for boards of up to 125 cells
-TREE = 128  # from here on the nodes, NODE words each; the root is the first
-NODE = 4
-VISITS, POINTS, FIRST, MOVE = 0, 1, 2, 3  # POINTS: half points of the side that moved here; FIRST child, 0 for none
+TREE = 2  # from here on the nodes, NODE words each; the root is the first
+NODE = 5
+VISITS, POINTS, MOVE = 0, 1, 2  # of a node: POINTS are half points of the side that moved here
+PARENT, FIRST = 3, 4  # nodes above it, and below it the first child; 0 for none
 
 
 @inline
@@ -70,14 +70,12 @@ def uct(own, opp, simulations, exploration, memory):
 
     The move is its bit; the first of equals. `exploration` is the constant of UCB1, in thousandths.
     """
-    root = TREE
     for word in range(NODE):
-        store(memory, root + word, 0)
+        store(memory, TREE + word, 0)
     store(memory, SIZE, 1)
     for _ in range(simulations):
         me, you = own, opp
-        node, depth = root, 0
-        store(memory, PATH, node)
+        node = TREE
         over = False
         while load(memory, node + VISITS) and not over:
             if load(memory, node + FIRST) == 0:
@@ -88,6 +86,7 @@ def uct(own, opp, simulations, exploration, memory):
                     for word in range(NODE):
                         store(memory, child + word, 0)
                     store(memory, child + MOVE, moves & -moves)
+                    store(memory, child + PARENT, node)
                     store(memory, SIZE, load(memory, SIZE) + 1)
                     if moves == 0:
                         break
@@ -95,17 +94,15 @@ def uct(own, opp, simulations, exploration, memory):
                     child += NODE
             node = _best_child(node, exploration, memory)
             me, you = you, me | load(memory, node + MOVE)
-            depth += 1
-            store(memory, PATH + depth, node)
             over = has_line(you, ROWS, INAROW) or playable(me | you, BOTTOM, BOARD) == 0
         points = 2 if has_line(you, ROWS, INAROW) else 2 - _random_game(me, you, memory)
-        for i in range(depth, -1, -1):
-            node = load(memory, PATH + i)
+        while node != 0:
             store(memory, node + VISITS, load(memory, node + VISITS) + 1)
             store(memory, node + POINTS, load(memory, node + POINTS) + points)
             points = 2 - points
+            node = load(memory, node + PARENT)
     best, most = 0, -1
-    child = load(memory, root + FIRST)
+    child = load(memory, TREE + FIRST)
     while load(memory, child + MOVE) != 0:
         if load(memory, child + VISITS) > most:
             best, most = load(memory, child + MOVE), load(memory, child + VISITS)
@@ -138,11 +135,10 @@ class RolloutAgent:
     def __call__(self, game: Connect4, state: np.ndarray) -> int:
         if game.terminal_value(state) is not None:
             raise ValueError("the game is over: there is no move to choose")
-        move, _ = self.search(game, state)
-        return (move.bit_length() - 1) // (game.geometry.rows + 1)
+        return self.search(game, state)[0]
 
     def search(self, game: Connect4, state: np.ndarray) -> tuple[int, dict[int, tuple[int, float]]]:
-        """The move, as a bit, and by bit of each legal move its visits and the points of a game, from 0 to 1."""
+        """The column to play, and by column its visits and the points of a game there, from 0 to 1."""
         geometry = game.geometry
         compiled = self.compiled and geometry.fits_64_bits
         words = TREE + NODE * (2 + self.simulations * (geometry.columns + 1))
@@ -151,10 +147,14 @@ class RolloutAgent:
         search = build(uct, compiled, **geometry.constants)
         move = search(*game.boards(state), self.simulations, round(1000 * self.exploration), handle)
         self.nodes = self.simulations
+
+        def column(move):
+            return (int(move).bit_length() - 1) // geometry.height
+
         children = {}
         child = int(memory[TREE + FIRST])
         while memory[child + MOVE]:
             visits, points = int(memory[child + VISITS]), int(memory[child + POINTS])
-            children[int(memory[child + MOVE])] = visits, points / (2 * visits) if visits else 0.0
+            children[column(memory[child + MOVE])] = visits, points / (2 * visits) if visits else 0.0
             child += NODE
-        return int(move), children
+        return column(move), children

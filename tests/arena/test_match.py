@@ -179,6 +179,13 @@ def test_an_agent_that_fails_has_lost(answer, reason, kind):
     assert refereed(leftmost, kind(answer))[0].results.tolist() == [1] * 6
 
 
+def test_too_few_moves_lose_all_games():
+    agent = Together(leftmost)
+    agent.choose = lambda game, states: [0]
+    _, referee = refereed(agent, leftmost)
+    assert set(referee.reasons.values()) == {"raised ValueError: 1 moves for 3 positions"}
+
+
 def test_a_number_of_another_type_is_a_move():
     played, referee = refereed(lambda game, state: np.int64(leftmost(game, state)), RandomAgent(1))
     assert not referee.reasons

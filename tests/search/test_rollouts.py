@@ -102,6 +102,13 @@ def test_it_beats_random():
     assert play_match(GAME, RolloutAgent(100, seed=1), RandomAgent(1), openings).share > 0.9
 
 
+def test_a_game_as_long_as_you_like():
+    """One column: every simulation goes a ply deeper, and nobody ever has a line."""
+    game = Connect4(1, 300, 301)
+    column, children = RolloutAgent(400, seed=1).search(game, game.initial_state())
+    assert (column, children) == (0, {0: (399, 0.5)})
+
+
 @pytest.mark.parametrize("simulations", [1, 0, -5, 2.5, True])
 def test_bad_simulations_are_refused(simulations):
     with pytest.raises(ValueError, match="at least 2"):
