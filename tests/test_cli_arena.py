@@ -10,7 +10,7 @@ ONE = ["--processes", "1"]
 
 
 def test_a_tournament_and_its_ratings(call, tmp_path):
-    file = tmp_path / "games.parquet"
+    file = tmp_path / "runs" / "games.parquet"
     agents = ["random", "minimax:1", "minimax:2"]
     output, error = call(tournament, *agents, "--openings", 6, "--opening-plies", 4, *ONE, "-o", file)
     assert error is None

@@ -187,6 +187,8 @@ def tournament(
         [(game, *names, digits(line)) for pair in pairs for line in lines for names in (pair, pair[::-1])],
         columns=COLUMNS[:4],
     )
+    if output is not None:
+        output.parent.mkdir(parents=True, exist_ok=True)
     table = load(output) if output is not None and output.exists() else pd.DataFrame(columns=COLUMNS)
     known = set(table[list(COLUMNS[:4])].itertuples(index=False, name=None))
     blocks = []
