@@ -12,9 +12,11 @@ from . import paths
 from .games import GAMES, make_game
 from .games.base import Game
 from .games.connect4 import STANDARD, Connect4
+from .games.othello import Othello
 from .search.book import Book
-from .search.minimax import Connect4MinimaxOpponent
+from .search.minimax import Connect4MinimaxOpponent, ScoringOpponent
 from .search.negamax import Engine, SearchOptions, SearchResult
+from .search.othello import OthelloGreedyOpponent, OthelloMinimaxOpponent
 from .search.perfect import PerfectMove, PerfectPlayer
 from .search.rollouts import RolloutAgent
 from .search.solver import shared_solver
@@ -112,16 +114,25 @@ def opening_book() -> Book:
     return Book.load(paths.BOOK)
 
 
-def _random(argument: str, seed: int | None) -> Agent:
-    if argument:
-        raise ValueError("random takes no argument")
-    return RandomAgent(seed)
+Maker = Callable[[str, int | None], Agent]  # of an argument and a seed
 
 
-def _minimax(argument: str, seed: int | None) -> Agent:
-    if not argument.isdecimal() or int(argument) < 1:
-        raise ValueError(f"minimax wants a depth in plies, as in minimax:8, not {argument!r}")
-    return Connect4MinimaxOpponent(int(argument), seed=seed)
+def _plain(kind: str, agent: Callable[..., Agent]) -> Maker:
+    def make(argument, seed):
+        if argument:
+            raise ValueError(f"{kind} takes no argument")
+        return agent(seed=seed)
+
+    return make
+
+
+def _minimax(opponent: type[ScoringOpponent]) -> Maker:
+    def make(argument, seed):
+        if not argument.isdecimal() or int(argument) < 1:
+            raise ValueError(f"minimax wants a depth in plies, as in minimax:8, not {argument!r}")
+        return opponent(int(argument), seed=seed)
+
+    return make
 
 
 def _engine(argument: str, seed: int | None) -> Agent:
@@ -173,17 +184,25 @@ def _seconds(kind, argument):
     return seconds
 
 
-# By kind: how its name is written, and what makes it of the part after the colon.
-AGENTS = {
-    "random": ("random", _random),
-    "minimax": ("minimax:DEPTH", _minimax),
-    "engine": ("engine:SECONDS", _engine),
-    "mcts": ("mcts:SIMULATIONS", _mcts),
-    "kaggle": ("kaggle:negamax", _kaggle),
-    "perfect": ("perfect, perfect:SECONDS, perfect:varied", _perfect),
-    "alphazero": ("alphazero:MODEL@SIMULATIONS", _alphazero),
+# For every game, and for those of a class: by kind, how the name is written and what makes an agent of what follows the
+# colon.
+AGENTS: dict[type[Game], dict[str, tuple[str, Maker]]] = {
+    Game: {
+        "random": ("random", _plain("random", RandomAgent)),
+        "alphazero": ("alphazero:MODEL@SIMULATIONS", _alphazero),
+    },
+    Connect4: {
+        "minimax": ("minimax:DEPTH", _minimax(Connect4MinimaxOpponent)),
+        "engine": ("engine:SECONDS", _engine),
+        "mcts": ("mcts:SIMULATIONS", _mcts),
+        "kaggle": ("kaggle:negamax", _kaggle),
+        "perfect": ("perfect, perfect:SECONDS, perfect:varied", _perfect),
+    },
+    Othello: {
+        "minimax": ("minimax:DEPTH", _minimax(OthelloMinimaxOpponent)),
+        "greedy": ("greedy", _plain("greedy", OthelloGreedyOpponent)),
+    },
 }
-ANY_GAME = ("random", "alphazero")  # kinds that can play every game; the others know Connect Four
 
 
 def make_agent(name: str, *, seed: int | None = None, game: str = "connect4") -> Agent:
@@ -192,8 +211,8 @@ def make_agent(name: str, *, seed: int | None = None, game: str = "connect4") ->
     Args:
         name: a kind and, after a colon, its argument.
         seed: for the agents that draw lots: `random`; `mcts` in its random games; `perfect:varied` among the best
-            moves; `kaggle:negamax` and `minimax` among those that they hold for equally good (without a seed minimax
-            takes the one nearest the centre).
+            moves; `kaggle:negamax`, `minimax` and `greedy` among those that they hold for equally good (without a
+            seed the two take the first: the column nearest the centre, or the top left cell).
         game: name of the game that it is to play.
 
     The model of `alphazero` is a file in data/models, or else the path of weights, a checkpoint, or a run; with 0
@@ -203,11 +222,14 @@ def make_agent(name: str, *, seed: int | None = None, game: str = "connect4") ->
         ValueError: an unknown name, a wrong argument, or one that does not play the game; the message says what is
             allowed.
     """
+    rules = make_game(game)
+    kinds = {}
+    for kind_of_game, theirs in AGENTS.items():
+        if isinstance(rules, kind_of_game):
+            kinds |= theirs
     kind, _, argument = name.partition(":")
-    if kind not in AGENTS:
-        known = ", ".join(pattern for pattern, _ in AGENTS.values())
-        raise ValueError(f"unknown agent {name!r}; known are {known}")
-    if game != "connect4" and kind not in ANY_GAME:
-        raise ValueError(f"{kind} plays connect4 only, not {game}: choose random")
-    _, make = AGENTS[kind]
+    if kind not in kinds:
+        known = ", ".join(pattern for pattern, _ in kinds.values())
+        raise ValueError(f"unknown agent {name!r} for {game}; known are {known}")
+    _, make = kinds[kind]
     return make(argument, seed)

@@ -89,13 +89,16 @@ def evaluate(game, model, simulations, name, opponent, opponent_depth, games, pl
     count = games // 2
     lines = [[]] * count if plies == (0, 0) else random_lines(rules, count, plies, seed)
     match = play_match(rules, agent, rival, [after(rules, line) for line in lines])
-    played = [
-        (digits(lines[i // 2]), 1 - i % 2 * 2, digits(moves), result)
-        for i, (moves, result) in enumerate(zip(match.moves, match.results.tolist(), strict=True))
-    ]
+    openings = [line for line in lines for _ in range(2)]
     if output is not None:
-        write_text(output, "opening,seat,moves,result\n" + "".join(f"{','.join(map(str, row))}\n" for row in played))
-    distinct = len({opening + moves for opening, _, moves, _ in played})
+        rows = ["opening,seat,moves,result"] + [
+            f"{digits(opening)},{1 - i % 2 * 2},{digits(moves)},{result}"
+            for i, (opening, moves, result) in enumerate(
+                zip(openings, match.moves, match.results.tolist(), strict=True)
+            )
+        ]
+        write_text(output, "\n".join(rows) + "\n")
+    distinct = len({(*opening, *moves) for opening, moves in zip(openings, match.moves, strict=True)})
     who = name or f"{simulations} simulations"
     click.echo(f"{who} against {opponent}: {Score(*match.tally)}; {distinct} different games")
 

@@ -82,7 +82,7 @@ def test_wrong_seconds(kind, argument):
         ("mcts", "mcts wants simulations"),
         ("mcts:1", "mcts wants simulations, at least 2"),
         ("kaggle", "there is kaggle:negamax"),
-        ("dance", "unknown agent 'dance'; known are random, minimax:DEPTH, engine:SECONDS, mcts:SIMULATIONS, "),
+        ("dance", "unknown agent 'dance' for connect4; known are random, alphazero:MODEL@SIMULATIONS, minimax:DEPTH, "),
         ("Perfect", "unknown agent 'Perfect'"),
         ("perfect 0.5", "unknown agent 'perfect 0.5'"),
         ("", "unknown agent ''"),

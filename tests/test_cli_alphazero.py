@@ -49,7 +49,7 @@ def test_train_and_resume(call, tmp_path):
         (["--game", "chess"], "no configuration 'chess'"),
         (["--game", "tictactoe", "--set", "blocks=1"], "there is no key 'blocks'"),
         (["--game", "tictactoe", "--set", "n_blocks"], "not of the form key=value"),
-        (["--game", "tictactoe", "--opponent", "minimax:3"], "minimax plays connect4 only, not tictactoe"),
+        (["--game", "tictactoe", "--opponent", "minimax:3"], "unknown agent 'minimax:3' for tictactoe"),
         (["--game", "tictactoe", "--opponent", "nobody"], "unknown agent 'nobody'"),
         (["--resume", "--folder", "nowhere"], "no run to resume in nowhere"),
         (["--game", "tictactoe", "--resume", "--folder", "nowhere"], "no run to resume in nowhere"),
@@ -116,7 +116,7 @@ def test_eval_without_an_opening(call):
         (["--games", 5], "--games must be even"),
         (["--opponent", "random", "--opponent-depth", 2], "an --opponent or an --opponent-depth, not both"),
         (["--agent", "random", "--model", "x"], "an --agent or a --model, not both"),
-        (["--opponent-depth", 2], "minimax plays connect4 only"),
+        (["--opponent-depth", 2], "unknown agent 'minimax:2' for"),
     ],
 )
 def test_what_eval_refuses(call, model, words, said):

@@ -62,7 +62,7 @@ def test_the_better_one_is_found(call, tmp_path):
         (sprt, ["random", "random"], "all of them different"),
         (sprt, ["random", "minimax:1", "--elo0", "10", "--elo1", "5"], "elo0 must be below elo1"),
         (rate, ["nowhere.parquet"], "nowhere.parquet"),
-        (tournament, ["random", "minimax:2", "--game", "tictactoe"], "minimax plays connect4 only, not tictactoe"),
+        (tournament, ["random", "minimax:2", "--game", "tictactoe"], "unknown agent 'minimax:2' for tictactoe"),
         (tournament, ["random", "mcts:2", "--game", "othello6", "--balanced"], "only Connect Four has a solver"),
     ],
 )

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from ..games.base import actions_of
 from ..resume import writing
 from .interval import wilson_interval
 
@@ -107,4 +108,8 @@ def cycles(table: pd.DataFrame) -> pd.DataFrame:
 
 def duplicates(table: pd.DataFrame) -> int:
     """How many games repeat an earlier one, same seats and same moves from the empty board on: they say nothing new."""
-    return int(table.assign(moves=table["opening"] + table["moves"]).duplicated(["first", "second", "moves"]).sum())
+    moves = [
+        (*actions_of(before), *actions_of(after))
+        for before, after in zip(table["opening"], table["moves"], strict=True)
+    ]
+    return int(table.assign(moves=moves).duplicated(["first", "second", "moves"]).sum())

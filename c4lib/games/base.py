@@ -126,9 +126,14 @@ def random_line(game: Game, plies: int, rng: np.random.Generator) -> tuple[list[
 
 
 def digits(actions: Iterable[int]) -> str:
-    """Moves as text: digits counted from 1; where one has more digits, numbers with spaces between them."""
+    """Moves as text: digits counted from 1; where one has more of them, numbers with a space after each."""
     numbers = [str(action + 1) for action in actions]
-    return ("" if all(len(number) == 1 for number in numbers) else " ").join(numbers)
+    return "".join(numbers if all(len(number) == 1 for number in numbers) else (number + " " for number in numbers))
+
+
+def actions_of(text: str) -> list[int]:
+    """The moves that `digits` wrote."""
+    return [int(number) - 1 for number in (text.split() if " " in text else text)]
 
 
 def boards_array(pairs: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:

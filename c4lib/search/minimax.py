@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..bits import run_starts
+from ..games.base import Game
 from ..games.connect4 import (
     BOARD,
     BOTTOM,
@@ -10,7 +11,6 @@ from ..games.connect4 import (
     INAROW,
     ROWS,
     Connect4,
-    Geometry,
     centre_first,
     column_cells,
     has_line,
@@ -83,15 +83,15 @@ def alpha_beta(own, opp, depth, alpha, beta, memory):
     return best
 
 
-class Connect4MinimaxOpponent:
-    """A player of fixed strength: `opponent(game, state) -> column`, for any columns x rows x inarow.
+class ScoringOpponent:
+    """A player that scores every move and plays the best: `opponent(game, state) -> action`.
 
-    Equal moves are settled in favour of the first from the centre outwards (see `centre_first`), or by chance where
-    a seed is given. The same seed gives the same games.
+    Equal moves are settled in favour of the first that `scores` names, or by chance where a seed is given. The same
+    seed gives the same games.
 
     Args:
         depth: plies to look ahead, at least 1.
-        seed: seed of a random choice among equally good moves; None for centre first.
+        seed: seed of a random choice among equally good moves; None for the first.
         compiled: use the compiled kernel where the board allows it.
 
     Attributes:
@@ -106,20 +106,29 @@ class Connect4MinimaxOpponent:
         self.nodes = 0
         self._rng = None if seed is None else np.random.default_rng(seed)
 
-    def __call__(self, game: Connect4, state: np.ndarray) -> int:
+    def __call__(self, game: Game, state: np.ndarray) -> int:
         if game.terminal_value(state) is not None:
             raise ValueError("the game is over: there is no move to choose")
-        scores = self.scores(game.geometry, *game.boards(state), exact=self._rng is not None)
+        scores = self.scores(game, state, exact=self._rng is not None)
         best = max(scores.values())
-        choices = [column for column, score in scores.items() if score == best]
+        choices = [action for action, score in scores.items() if score == best]
         return choices[0] if self._rng is None else int(self._rng.choice(choices))
 
-    def scores(self, geometry: Geometry, own: int, opp: int, *, exact: bool = True) -> dict[int, int]:
-        """Value of each legal column for the side to move, centre first.
+    def scores(self, game: Game, state: np.ndarray, *, exact: bool = True) -> dict[int, int]:
+        """Value of each legal action for the side to move.
 
-        With `exact=False` the values of moves that are not the best are only upper bounds, found sooner; the first
-        column with the highest value is a best move either way.
+        With `exact=False` the values of moves that are not the best may be upper bounds, found sooner; the first
+        action with the highest value is a best move either way.
         """
+        raise NotImplementedError
+
+
+class Connect4MinimaxOpponent(ScoringOpponent):
+    """Alpha-beta to a fixed depth on any columns x rows x inarow; of equal moves the one nearest the centre."""
+
+    def scores(self, game: Connect4, state: np.ndarray, *, exact: bool = True) -> dict[int, int]:
+        geometry = game.geometry
+        own, opp = game.boards(state)
         compiled = self.compiled and geometry.fits_64_bits
         search = build(alpha_beta, compiled, **geometry.constants)
         memory, handle = memory_block(1, compiled)

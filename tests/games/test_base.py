@@ -3,17 +3,19 @@
 import numpy as np
 import pytest
 
-from c4lib.games.base import digits, random_line
+from c4lib.games.base import actions_of, digits, random_line
 from c4lib.games.tictactoe import TicTacToe
 
 GAME = TicTacToe()
 
 
 @pytest.mark.parametrize(
-    ("actions", "text"), [((), ""), ((0, 3, 8), "149"), ((0, 9, 3), "1 10 4"), (np.array([2, 2]), "33"), ((63,), "64")]
+    ("actions", "text"),
+    [((), ""), ((0, 3, 8), "149"), ((0, 9, 3), "1 10 4 "), (np.array([2, 2]), "33"), ((63,), "64 "), ((10,), "11 ")],
 )
 def test_moves_as_text(actions, text):
     assert digits(actions) == text
+    assert actions_of(text) == list(actions)
 
 
 def test_random_moves_lead_where_they_say():

@@ -23,6 +23,8 @@ from c4lib.games.othello import (
 )
 from c4lib.jit import build
 
+from . import plain_othello as plain
+
 SIZES = (4, 6, 8)
 GAMES = {size: Othello(size) for size in SIZES}
 sizes = pytest.mark.parametrize("size", SIZES)
@@ -43,92 +45,6 @@ PERFECT_GAME = [
 ]
 
 
-# --- the plain twin: lists of rows of "x" (first player), "o" (second player) and "." (empty), cell by cell -----------
-
-
-def start(size):
-    grid = [["."] * size for _ in range(size)]
-    for row, marks in zip((size // 2 - 1, size // 2), ("ox", "xo"), strict=True):
-        grid[row][size // 2 - 1 : size // 2 + 1] = marks
-    return grid
-
-
-def other(mark):
-    return {"x": "o", "o": "x"}[mark]
-
-
-def turned(grid, row, column, mark):
-    """The cells whose discs turn over for a disc of this mark on an empty cell."""
-    size, cells = len(grid), []
-    for down in (-1, 0, 1):
-        for right in (-1, 0, 1):
-            run = []
-            r, c = row + down, column + right
-            while 0 <= r < size and 0 <= c < size and grid[r][c] == other(mark):
-                run.append((r, c))
-                r, c = r + down, c + right
-            if 0 <= r < size and 0 <= c < size and grid[r][c] == mark:
-                cells += run
-    return cells
-
-
-def open_cells(grid, mark):
-    """The cells where a disc turns others over, as numbers."""
-    size = len(grid)
-    return [
-        row * size + column
-        for row in range(size)
-        for column in range(size)
-        if grid[row][column] == "." and turned(grid, row, column, mark)
-    ]
-
-
-def actions(grid, mark):
-    """What a side may do: cells, or the pass alone, or nothing where the game is over."""
-    return open_cells(grid, mark) or [len(grid) ** 2] * bool(open_cells(grid, other(mark)))
-
-
-def after(grid, action, mark):
-    changed = [row[:] for row in grid]
-    if action < len(grid) ** 2:
-        row, column = divmod(action, len(grid))
-        for r, c in [(row, column), *turned(grid, row, column, mark)]:
-            changed[r][c] = mark
-    return changed
-
-
-def count(grid, mark):
-    return sum(row.count(mark) for row in grid)
-
-
-def bits(cells):
-    return sum(2**cell for cell in cells)
-
-
-def boards(grid, mark):
-    """(own, opp) where this side is to move."""
-    cells = [cell for row in grid for cell in row]
-    return tuple(bits(i for i, cell in enumerate(cells) if cell == side) for side in (mark, other(mark)))
-
-
-def random_games(number, size, seed):
-    """The positions of random games: (grid, side to move, action), the action None at the end."""
-    random = np.random.default_rng(seed)
-    for _ in range(number):
-        grid, mark = start(size), "x"
-        while choices := actions(grid, mark):
-            action = int(random.choice(choices))
-            yield grid, mark, action
-            grid, mark = after(grid, action, mark), other(mark)
-        yield grid, mark, None
-
-
-def plain_perft(grid, mark, plies):
-    if plies == 0:
-        return 1
-    return sum(plain_perft(after(grid, action, mark), other(mark), plies - 1) for action in actions(grid, mark))
-
-
 # --- whole games against the plain twin -------------------------------------------------------------------------------
 
 
@@ -137,22 +53,26 @@ def test_random_games_agree_with_the_plain_twin(size):
     game = GAMES[size]
     passes = 0
     values = set()
-    for grid, mark, action in random_games({4: 100, 6: 40, 8: 25}[size], size, seed=size):
-        if grid == start(size) and mark == "x":
+    for grid, mark, action in plain.random_games({4: 100, 6: 40, 8: 25}[size], size, seed=size):
+        if grid == plain.start(size) and mark == "x":
             state = game.initial_state()
-        own, opp = boards(grid, mark)
+        own, opp = plain.boards(grid, mark)
         discs = [[{"x": 1, "o": -1, ".": 0}[cell] for cell in row] for row in grid]
         mover = 1 if mark == "x" else -1
         assert state.tolist() == [discs, [[mover] * size] * size]
         assert game.boards(state) == (own, opp)
         assert game.current_player(state) == mover
-        assert game.discs(state) == (count(grid, "x"), count(grid, "o"))
-        assert np.flatnonzero(game.legal_actions_mask(state)).tolist() == actions(grid, mark)
-        assert bit_indices(legal_moves(own, opp, game.axes)) == open_cells(grid, mark)
-        for cell in open_cells(grid, mark):
-            expected = bits(r * size + c for r, c in turned(grid, *divmod(cell, size), mark))
+        assert game.discs(state) == (plain.count(grid, "x"), plain.count(grid, "o"))
+        assert np.flatnonzero(game.legal_actions_mask(state)).tolist() == plain.actions(grid, mark)
+        assert bit_indices(legal_moves(own, opp, game.axes)) == plain.open_cells(grid, mark)
+        for cell in plain.open_cells(grid, mark):
+            expected = plain.bits(r * size + c for r, c in plain.turned(grid, *divmod(cell, size), mark))
             assert flips(1 << cell, own, opp, game.axes) == expected
-        value = None if action is not None else float(np.sign(count(grid, mark) - count(grid, other(mark))))
+        value = (
+            None
+            if action is not None
+            else float(np.sign(plain.count(grid, mark) - plain.count(grid, plain.other(mark))))
+        )
         assert game.terminal_value(state) == value
         passes += action == size * size
         values.add(value)
@@ -197,14 +117,14 @@ def test_the_second_player_wins_on_the_smallest_board():
                 break
         return best
 
-    assert value(*boards(start(4), "x")) == -1
+    assert value(*plain.boards(plain.start(4), "x")) == -1
 
 
 def test_states_say_whose_turn_it_is_and_boards_do_not():
     game = GAMES[6]
     told = 0
-    for grid, mark, action in random_games(20, 6, seed=1):
-        if grid == start(6) and mark == "x":
+    for grid, mark, action in plain.random_games(20, 6, seed=1):
+        if grid == plain.start(6) and mark == "x":
             state, passed = game.initial_state(), False
         shown = game.state(*game.boards(state))
         assert game.boards(shown) == game.boards(state)
@@ -257,11 +177,11 @@ def signed(*numbers):
 def test_legal_moves_and_flips_agree_with_the_plain_twin(grid):
     size = len(grid)
     lines = axes(size)
-    own, opp = boards(grid, "x")
+    own, opp = plain.boards(grid, "x")
     legal = legal_moves(own, opp, lines)
-    assert bit_indices(legal) == open_cells(grid, "x")
+    assert bit_indices(legal) == plain.open_cells(grid, "x")
     empty = [cell for cell in range(size * size) if grid[cell // size][cell % size] == "."]
-    expected = [bits(r * size + c for r, c in turned(grid, *divmod(cell, size), "x")) for cell in empty]
+    expected = [plain.bits(r * size + c for r, c in plain.turned(grid, *divmod(cell, size), "x")) for cell in empty]
     assert [flips(1 << cell, own, opp, lines) for cell in empty] == expected
     assert flips(0, own, opp, lines) == 0
     # arrays of signed integers, in the form of arrays and in the compiled one
@@ -363,14 +283,14 @@ def test_perft_from_anywhere(size):
     interpreted = build(perft, False, AXES=game.axes)
     chosen = [
         (grid, mark)
-        for number, (grid, mark, action) in enumerate(random_games(30, size, seed=3))
+        for number, (grid, mark, action) in enumerate(plain.random_games(30, size, seed=3))
         if number % 70 == 0 or (action in (None, size * size) and number % 3 == 0)
     ][:40]
     assert any(grid[-1][-1] == "x" for grid, _ in chosen)
     for grid, mark in chosen:
-        expected = [plain_perft(grid, mark, plies) for plies in range(4)]
-        assert [game.perft(*boards(grid, mark), plies) for plies in range(4)] == expected
-        assert [interpreted(*boards(grid, mark), plies) for plies in range(4)] == expected
+        expected = [plain.perft(grid, mark, plies) for plies in range(4)]
+        assert [game.perft(*plain.boards(grid, mark), plies) for plies in range(4)] == expected
+        assert [interpreted(*plain.boards(grid, mark), plies) for plies in range(4)] == expected
 
 
 # --- other people's rules, and the terminal ---------------------------------------------------------------------------
@@ -405,13 +325,13 @@ def test_open_spiel_plays_the_same_game():
 def discs_shown(state):
     """The boards of the first player and of the second in the text of a state of theirs."""
     cells = "".join(line[1:-1].replace(" ", "") for line in str(state).splitlines()[2:10])
-    return tuple(bits(i for i, cell in enumerate(cells) if cell == mark) for mark in "xo")
+    return tuple(plain.bits(i for i, cell in enumerate(cells) if cell == mark) for mark in "xo")
 
 
 def test_the_board_in_letters():
     game = GAMES[4]
     assert board_text(game, game.initial_state()) == "\n  .  1  .  .\n  4  O  X  .\n  .  X  O 11\n  .  . 14  .\n"
     grid = [list(row) for row in ("xo..", "....", "....", "...o")]
-    state = game.state(*boards(grid, "o"))
+    state = game.state(*plain.boards(grid, "o"))
     assert game.current_player(state) == -1
     assert board_text(game, state) == "\n  X  O  .  .\n  .  .  .  .\n  .  .  .  .\n  .  .  .  O\n 16 to pass\n"

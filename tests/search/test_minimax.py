@@ -17,7 +17,7 @@ def test_scores_equal_plain_minimax(size):
     for depth in (1, 2, 3):
         opponent = Connect4MinimaxOpponent(depth)
         for state in random_states(game, 6, seed=depth):
-            scores = opponent.scores(game.geometry, *game.boards(state))
+            scores = opponent.scores(game, state)
             for column, score in scores.items():
                 after = game.apply(state, column)
                 assert score == -plain.minimax(game, after, depth - 1, plain.window_evaluation)
@@ -35,7 +35,7 @@ def test_pruned_scores_choose_the_same_move():
     game = Connect4()
     opponent = Connect4MinimaxOpponent(5)
     for state in random_states(game, 100, seed=6):
-        exact, pruned = (opponent.scores(game.geometry, *game.boards(state), exact=flag) for flag in (True, False))
+        exact, pruned = (opponent.scores(game, state, exact=flag) for flag in (True, False))
         assert max(exact, key=exact.get) == max(pruned, key=pruned.get)  # ties: the first, centre first
         assert all(pruned[column] >= exact[column] for column in exact)
 
@@ -45,7 +45,7 @@ def test_ties_go_to_the_centre_or_to_the_seed():
     empty = game.initial_state()
     assert Connect4MinimaxOpponent(1)(game, empty) == 3
     # depth 2 from the empty board: equal values exist, and a seed draws among all of them
-    scores = Connect4MinimaxOpponent(2).scores(game.geometry, 0, 0)
+    scores = Connect4MinimaxOpponent(2).scores(game, empty)
     best = {column for column, score in scores.items() if score == max(scores.values())}
     drawn = {Connect4MinimaxOpponent(2, seed=seed)(game, empty) for seed in range(40)}
     assert drawn == best
@@ -71,7 +71,7 @@ def test_sooner_wins_are_better():
     state = game.initial_state()
     for column in (2, 2, 3, 3, 4, 4):  # three in a row with both ends open
         state = game.apply(state, column)
-    scores = Connect4MinimaxOpponent(4).scores(game.geometry, *game.boards(state))
+    scores = Connect4MinimaxOpponent(4).scores(game, state)
     assert scores[1] == scores[5] == WIN - 7
     assert max(score for column, score in scores.items() if column not in (1, 5)) < WIN - 7
 
