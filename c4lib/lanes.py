@@ -35,6 +35,7 @@ class Lanes:
         return Lanes(~a for a in self.values)
 
     def bit_count(self):
+        """Number of one bits, by lane."""
         return Lanes(a.bit_count() for a in self.values)
 
 
@@ -104,6 +105,7 @@ if HAVE_NUMBA:
 
         @property
         def vector(self):
+        """The machine's vector of this many lanes."""
             return ir.VectorType(INT64, self.count)
 
     @register_model(LanesType)

@@ -21,6 +21,7 @@ class Tally(NamedTuple):
 
     @property
     def games(self) -> int:
+        """How many."""
         return sum(self)
 
     @property

@@ -47,6 +47,7 @@ class ReplayBuffer:
 
     @property
     def window(self) -> int:
+        """How many of the newest positions are learned from."""
         return min(self._window, len(self))
 
     @window.setter

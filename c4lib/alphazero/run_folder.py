@@ -73,6 +73,7 @@ class RunFolder:
 
     @property
     def metrics(self) -> Path:
+        """The file with a row for each iteration."""
         return self.folder / "metrics.csv"
 
     def append(self, row: dict[str, Any]):

@@ -1,0 +1,1 @@
+"""Taking an agent to Kaggle's ConnectX: one file that is written, checked, and plays there."""
