@@ -105,7 +105,7 @@ if HAVE_NUMBA:
 
         @property
         def vector(self):
-        """The machine's vector of this many lanes."""
+            """The machine's vector of this many lanes."""
             return ir.VectorType(INT64, self.count)
 
     @register_model(LanesType)
