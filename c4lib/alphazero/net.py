@@ -141,10 +141,14 @@ class AlphaZeroNet(nn.Module):
             raise ValueError(f"{path} is no whole file of weights: {error}") from None
         if "shape" not in metadata:
             raise ValueError(f"{path} holds no AlphaZero network")
-        net = cls(**json.loads(metadata["shape"]))
         try:
-            net.load_state_dict(weights)
-        except RuntimeError:
+            shape = json.loads(metadata["shape"])
+            if not 0 < shape["n_blocks"] < len(weights):
+                raise ValueError
+            with torch.device("meta"):  # takes no memory, whatever the file says
+                net = cls(**shape)
+            net.load_state_dict(weights, assign=True)
+        except (ValueError, KeyError, TypeError, RuntimeError):
             raise ValueError(f"the weights in {path} do not fit the shape that it names") from None
         return net
 

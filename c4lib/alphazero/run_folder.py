@@ -206,11 +206,14 @@ def is_run(folder: Path) -> bool:
 
 
 def read_metrics(folder: str | Path) -> dict[str, list[float | None]]:
-    """The columns of a run's metrics.csv by name; None for empty cells."""
-    with (Path(folder) / "metrics.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    names = rows[0] if rows else ()
-    return {name: [float(row[name]) if row[name] else None for row in rows] for name in names}
+    """The columns of a run's metrics.csv by name; None for empty cells. Raises ValueError where it is damaged."""
+    metrics = Path(folder) / "metrics.csv"
+    try:
+        with metrics.open(encoding="utf-8", newline="") as file:
+            columns = zip(*csv.reader(file), strict=True)
+            return {name: [float(cell) if cell else None for cell in cells] for name, *cells in columns}
+    except (ValueError, csv.Error) as error:
+        raise ValueError(f"{metrics} is damaged: {error}") from None
 
 
 def _numbered(checkpoints):

@@ -38,7 +38,7 @@ def load(file: Path) -> pd.DataFrame:
     """Read a table of games. Raises ValueError for a file of something else."""
     try:
         table = pd.read_parquet(file)
-    except (OSError, ValueError) as error:
+    except Exception as error:  # of a damaged file the reader says so in many ways
         raise ValueError(f"{file} is no readable table of games: {error}") from None
     if missing := [name for name in COLUMNS if name not in table]:
         raise ValueError(f"{file} is no table of games: it lacks {', '.join(missing)}")

@@ -110,7 +110,10 @@ class Position:
         """
         geometry = Geometry(*(_read(configuration, name) for name in Geometry._fields)).checked()
         columns, rows, _ = geometry
-        board = list(_read(observation, "board"))
+        board = _read(observation, "board")
+        if not isinstance(board, Iterable):
+            raise ValueError(f"the board must be a list of cells, not {board!r}")
+        board = list(board)
         if len(board) != columns * rows:
             raise ValueError(f"the board has {len(board)} cells, and {columns} x {rows} are {columns * rows}")
         for index, mark in enumerate(board):
