@@ -63,7 +63,7 @@ def layout(root: Path = paths.ROOT) -> str:
         files = [file for module in modules for file in _files(root / "c4lib" / module)]
         for i, file in enumerate(files):
             name = file.relative_to(root / "c4lib").as_posix()
-            lines.append(f"{number if i == 0 else '':<3}{name:<24}{_summary(file)}")
+            lines.append(f"{number if i == 0 else '':<3}{name:<25}{_summary(file)}")
     return "\n".join(["```", *lines, "```"])
 
 

@@ -25,7 +25,8 @@ from .progress import bar
 from .resume import writing
 
 CELL_TIMEOUT = {"quick": 600, "full": 6 * 3600}  # seconds that one cell may take, by profile
-MACHINE_MARKS = ("papermill", "execution")  # metadata that differ in every run; not for committed notebooks
+MACHINE_MARKS = ("papermill", "execution", "widgets")  # metadata that differ in every run; not for committed notebooks
+WIDGET = "application/vnd.jupyter.widget-view+json"  # the same: without a kernel the picture beside it is shown
 
 
 @dataclass(frozen=True)
@@ -206,6 +207,8 @@ def _write_outputs(executed: Path, notebook: Path) -> None:
     for cell in content.cells:
         if not cell.metadata.get("tags"):  # papermill gives every cell a list
             cell.metadata.pop("tags", None)
+        for output in cell.get("outputs", []):
+            output.get("data", {}).pop(WIDGET, None)
     with writing(notebook) as beside:
         nbformat.write(content, beside)
 

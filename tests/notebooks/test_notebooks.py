@@ -20,6 +20,7 @@ STEMS = [
     "04_exact_solver",
     "05_alphazero_tictactoe",
     "08_kaggle_submission",
+    "09_play",
 ]
 
 MOST_CODE_CELLS = 39
@@ -88,6 +89,12 @@ def test_some_outputs_are_compared(notebook):
 def test_no_cell_failed(notebook):
     kinds = {output.output_type for cell in code_cells(notebook) for output in cell.outputs}
     assert "error" not in kinds
+
+
+def test_it_can_be_read_without_a_kernel(notebook):
+    kinds = {kind for cell in code_cells(notebook) for output in cell.outputs for kind in output.get("data", {})}
+    assert not [kind for kind in kinds if "widget" in kind], "a picture has to stand in for a widget"
+    assert "widgets" not in notebook.metadata
 
 
 def test_its_kernel_is_python3(notebook):
