@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from .cli_alphazero import evaluate, play, train
+from .cli_alphazero import RAY, evaluate, play, train
 from .cli_arena import PATH, rate, sprt, tournament
 
 
@@ -159,16 +159,24 @@ def book():
 @click.option("--processes", type=click.IntRange(min=1), help="How many work at once; by default one a core.")
 @click.option("--journal", type=click.Path(path_type=Path), help="Resume from, and add to, this file.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Where to write it: by default data/book/.")
-def build(processes, journal, output):
+@RAY
+def build(processes, journal, output, cluster):
     """Build the opening book; takes minutes, and can be stopped and started again."""
     from . import paths
+    from .cluster import ClusterPool
     from .search.book_builder import build_book
 
+    if cluster is not None and processes is not None:
+        raise click.UsageError("name --processes or --ray, not both: of a cluster all cores work")
     journal = journal or paths.BUILD / "book" / "journal.txt"
     output = output or paths.BOOK
     for file in (journal, output):
         file.parent.mkdir(parents=True, exist_ok=True)
-    made = build_book(journal, processes=processes)
+    if cluster is None:
+        made = build_book(journal, processes=processes)
+    else:
+        with ClusterPool(cluster) as pool:
+            made = build_book(journal, processes=pool.cores, pool=pool)
     made.save(output)
     click.echo(f"{output}: {len(made):,} positions, {output.stat().st_size:,} bytes")
 

@@ -1,11 +1,22 @@
 """The commands of `c4` that learn and play: `train`, `eval`, `play`. Like the others they import when they run."""
 
 import sys
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 
 import click
 
 from .cli_arena import PATH, PLIES, SEED
+
+RAY = click.option(
+    "--ray",
+    "cluster",
+    is_flag=False,
+    flag_value="",
+    metavar="[ADDRESS]",
+    help="Work on a Ray cluster: that at ADDRESS, or else that of this machine, which is started if need be.",
+)
 
 
 @click.command()
@@ -17,7 +28,8 @@ from .cli_arena import PATH, PLIES, SEED
 @click.option("--opponent", default="random", show_default=True, help="To be evaluated against; none for no one.")
 @click.option("--minutes", type=click.FloatRange(min=0), help="Begin no iteration later than that; --resume goes on.")
 @click.option("--tensorboard", is_flag=True, help="Write the metrics for TensorBoard too.")
-def train(game, config_file, overrides, folder, resume, opponent, minutes, tensorboard):
+@RAY
+def train(game, config_file, overrides, folder, resume, opponent, minutes, tensorboard, cluster):
     """Learn a game by self-play.
 
     The run is a folder: its configuration, metrics.csv, checkpoints. A run that was stopped, however it was stopped,
@@ -25,8 +37,10 @@ def train(game, config_file, overrides, folder, resume, opponent, minutes, tenso
     """
     from .agents import make_agent
     from .alphazero.config import Config
+    from .alphazero.distributed import play_on
     from .alphazero.run_folder import is_run
     from .alphazero.trainer import Trainer
+    from .cluster import ClusterPool
 
     source = config_file or game
     if source is None and resume and folder is not None:
@@ -40,9 +54,13 @@ def train(game, config_file, overrides, folder, resume, opponent, minutes, tenso
         raise ValueError(f"{config_file} is a configuration of {config.game}, not of {game}")
     rival = None if opponent == "none" else make_agent(opponent, seed=config.seed, game=config.game)
     folder = folder or Path(config.log_dir) / config.game
-    trainer = Trainer(config, folder, resume=resume, tensorboard=tensorboard)
-    click.echo(f"{config.game}: {trainer.evaluate}; in {folder}, {trainer.iteration} iterations done")
-    trainer.run(rival, seconds=None if minutes is None else 60 * minutes)
+    with nullcontext() if cluster is None else ClusterPool(cluster) as pool:
+        self_play = pool and partial(play_on, pool)
+        trainer = Trainer(config, folder, resume=resume, tensorboard=tensorboard, self_play=self_play)
+        click.echo(f"{config.game}: {trainer.evaluate}; in {folder}, {trainer.iteration} iterations done")
+        if pool:
+            click.echo(f"self-play on {pool}")
+        trainer.run(rival, seconds=None if minutes is None else 60 * minutes)
     click.echo(f"{folder}: {trainer.iteration} iterations done")
 
 

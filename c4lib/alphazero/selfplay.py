@@ -18,6 +18,9 @@ from ..games.base import Game
 from ..progress import bar
 from .config import Config
 from .mcts import Cache, Evaluate, Forest, root_noise
+from .net import AlphaZeroNet, Evaluator, network_threads
+
+LEAST_BATCH = 32  # games that a worker plays at one time: with fewer another worker gains nothing
 
 
 class Samples(NamedTuple):
@@ -251,15 +254,36 @@ def play_side_by_side(workers: Sequence[SelfPlayWorker], n_games: int, seed: int
     They must not share a cache. Where the network runs on the CPU its own threads are better left at one.
     """
     started = time.perf_counter()
-    bounds = first + np.arange(len(workers) + 1) * n_games // len(workers)
-    shares = [(int(start), int(end - start)) for start, end in itertools.pairwise(bounds) if end > start]
-    with ThreadPoolExecutor(len(shares)) as threads:
+    parts = shares(n_games, len(workers), first)
+    with ThreadPoolExecutor(len(parts)) as threads:
         playing = [
             threads.submit(worker.play, count, seed, first=start)
-            for worker, (start, count) in zip(workers, shares, strict=False)
+            for worker, (start, count) in zip(workers, parts, strict=False)
         ]
-        parts = [future.result() for future in playing]
-    return Played.concatenate(parts, time.perf_counter() - started)
+        played = [future.result() for future in playing]
+    return Played.concatenate(played, time.perf_counter() - started)
+
+
+def play_games(
+    net: AlphaZeroNet, game: Game, config: Config, n_games: int, *, first: int = 0, threads: int = 1
+) -> Played:
+    """Games of a network against itself, number `first` to `first + n_games - 1` of the configuration's seed.
+
+    They depend on the arguments and on nothing else, so that games that were lost can be played again. At most so many
+    `threads` play side by side, each its share of the games.
+    """
+    workers = max(1, min(threads, config.parallel_games // LEAST_BATCH))
+    config = config.replace({"parallel_games": max(1, config.parallel_games // workers)})
+    evaluate = Evaluator(net, config.device, config.dtype)
+    with network_threads(1):
+        side_by_side = [SelfPlayWorker(game, evaluate, config) for _ in range(workers)]
+        return play_side_by_side(side_by_side, n_games, config.seed, first=first)
+
+
+def shares(n_games: int, parts: int, first: int = 0) -> list[tuple[int, int]]:
+    """Numbers `first` to `first + n_games - 1` in at most so many equal parts: of each its first and how many."""
+    bounds = first + np.arange(parts + 1) * n_games // parts
+    return [(int(start), int(end - start)) for start, end in itertools.pairwise(bounds) if end > start]
 
 
 def _draw(policy, generator):

@@ -6,7 +6,8 @@ checkpoint. So there are no generators to save: what a resumed run does depends 
 
 import copy
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from .match import Match, Player, Tally, play_match
 from .net import AlphaZeroNet, Evaluator, network_threads
 from .replay import ReplayBuffer
 from .run_folder import AVERAGE, CANDIDATE, WEIGHTS, RunFolder
-from .selfplay import SelfPlayWorker, play_side_by_side
+from .selfplay import Played, play_games
 
 METRICS = (
     "iteration",
@@ -53,7 +54,6 @@ METRICS = (
 # What a generator is for: the last number of its seed, never 0 (zeros at the end of a seed count for nothing).
 TRAINING, EVALUATION, ARENA = 1, 2, 3
 ATTEMPTS = 1000  # tries for an opening before giving up
-LEAST_BATCH = 32  # games that a worker plays at one time: with fewer another worker gains nothing
 GATE_GAMES = 40  # of an arena that decides, where no other number is given
 
 
@@ -70,6 +70,7 @@ class Trainer:
         arena_games: games of each candidate against the network before, written to the metrics; 0 for none (or for
             40 with a gate).
         tensorboard: write the metrics for TensorBoard too, into `folder`; ModuleNotFoundError where it is missing.
+        self_play: plays the games of an iteration, called as `play_games` is; None for threads of this process.
 
     Attributes:
         iteration: iterations done.
@@ -92,6 +93,7 @@ class Trainer:
         gate: float | None = None,
         arena_games: int = 0,
         tensorboard: bool = False,
+        self_play: Callable[..., Played] | None = None,
     ):
         if gate is not None and not 0 <= gate <= 1:
             raise ValueError(f"gate must be from 0 to 1, not {gate!r}")
@@ -117,9 +119,7 @@ class Trainer:
         self._buffer = ReplayBuffer(config.replay_buffer_capacity, self.game.action_size, merge=config.merge_duplicates)
         self._average = copy.deepcopy(self.net).eval() if config.weight_average else None
         self._best = self.candidate
-        workers = max(1, min(self._threads, config.parallel_games // LEAST_BATCH))
-        share = config.replace({"parallel_games": max(1, config.parallel_games // workers)})
-        self._workers = [SelfPlayWorker(self.game, self.evaluate, share) for _ in range(workers)]
+        self._self_play = self_play or partial(play_games, threads=self._threads)
         self._player = self._agent(self.evaluate)
         self.iteration = 0
         options = {"gate": gate, "arena_games": self.arena_games}
@@ -202,9 +202,7 @@ class Trainer:
     def _play(self, number):
         """Games against itself, into the buffer."""
         games = self.config.games_per_iteration
-        self._forget()  # also where the network is the same: a resumed run begins with an empty cache
-        with network_threads(1):
-            played = play_side_by_side(self._workers, games, self.config.seed, first=(number - 1) * games)
+        played = self._self_play(self._best, self.game, self.config, games, first=(number - 1) * games)
         self._buffer.add(played.samples)
         self._buffer.window = max(self.config.min_buffer_size, int(self.config.window_share * self._buffer.added))
         found = played.statistics
@@ -264,12 +262,6 @@ class Trainer:
     def _use(self, net):
         self.evaluate.update(net)
         self._player.forget()
-        self._forget()
-
-    def _forget(self):
-        for worker in self._workers:
-            if worker.cache is not None:
-                worker.cache.clear()
 
     # --- games against others ---------------------------------------------------------------------------------------
 

@@ -14,7 +14,9 @@ import heapq
 import itertools
 import os
 from collections.abc import Iterator
-from concurrent.futures import FIRST_COMPLETED, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, wait
+from contextlib import nullcontext
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -132,6 +134,7 @@ def build_book(
     processes: int | None = None,
     cold_nodes: int = COLD_NODES,
     warm_table_bits: int = WARM_TABLE_BITS,
+    pool: Executor | None = None,
 ) -> Book:
     """Build a book, resuming from what the journal holds; one progress step is one decided position.
 
@@ -141,6 +144,7 @@ def build_book(
         processes: how many answer questions at once; by default one a core.
         cold_nodes: how slow to solve a position of the book is.
         warm_table_bits: size of each process' table.
+        pool: answers the questions, `processes` at once; None for processes of this machine.
 
     Raises ValueError where the journal belongs to another kind of book.
     """
@@ -163,8 +167,12 @@ def build_book(
     enqueue((), builder.roots())
     active: dict = {}  # decision -> what it needs
     running: dict = {}  # future -> question name
-    pool = worker_pool(processes, _start_answering, (geometry, warm_table_bits, cold_nodes))
-    with pool, journal.open("a", encoding="ascii") as log, bar(total=len(waiting), unit="position") as progress:
+    settings = geometry, warm_table_bits, cold_nodes
+    with (
+        nullcontext(pool) if pool else worker_pool(processes) as workers,
+        journal.open("a", encoding="ascii") as log,
+        bar(total=len(waiting), unit="position") as progress,
+    ):
         if not log.tell():
             print(title, file=log, flush=True)
 
@@ -178,7 +186,7 @@ def build_book(
                         active[id(decision)] = decision, path, position, asked
                         for question, score in unknown:
                             if question.name not in running.values():
-                                running[pool.submit(_answer, question, score)] = question.name
+                                running[workers.submit(_answer, settings, question, score)] = question.name
                         return
                     answers = [facts[question.name] for question, _ in asked]
             except StopIteration as end:
@@ -273,13 +281,11 @@ def _read_journal(journal, title):
     return {name: int(fact) for name, _, fact in (line.rpartition(" ") for line in lines)}
 
 
-_answerer: Answerer | None = None  # of this process
+def _answer(settings, question, score):
+    return _answerer(*settings)(question, score)
 
 
-def _start_answering(*settings):
-    global _answerer
-    _answerer = Answerer(*settings)
-
-
-def _answer(question, score):
-    return _answerer(question, score)
+@lru_cache(maxsize=1)
+def _answerer(*settings):
+    """The answerer of this process: made at its first question, and kept for its tables."""
+    return Answerer(*settings)

@@ -17,13 +17,14 @@ import pytest
 import torch
 
 from c4lib.agents import RandomAgent
-from c4lib.alphazero import run_folder
+from c4lib.alphazero import run_folder, selfplay
 from c4lib.alphazero.agent import AlphaZeroAgent
 from c4lib.alphazero.config import Config
 from c4lib.alphazero.match import Tally
 from c4lib.alphazero.net import AlphaZeroNet, Evaluator
 from c4lib.alphazero.replay import ReplayBuffer
 from c4lib.alphazero.run_folder import find_weights, read_metrics
+from c4lib.alphazero.selfplay import play_games, play_side_by_side
 from c4lib.alphazero.trainer import METRICS, Trainer
 from c4lib.games.connect4 import Connect4
 from c4lib.games.tictactoe import TicTacToe
@@ -136,11 +137,16 @@ def test_the_learning_rate_follows_its_schedule(done):
 
 
 def test_the_candidate_plays_from_its_promotion_on(tmp_path):
-    trainer = Trainer(TINY.replace({"min_buffer_size": 1}), tmp_path / "run")
+    asked = []
+
+    def listening(net, *arguments, **options):
+        asked.append(Evaluator(net, "cpu", "float32")(planes)[0])
+        return play_games(net, *arguments, **options)
+
+    trainer = Trainer(TINY.replace({"min_buffer_size": 1}), tmp_path / "run", self_play=listening)
     planes = np.stack([GAME.encode(GAME.initial_state())] * 2)
     before = trainer.evaluate(planes)[0]
     trainer._play(1)
-    assert all(worker.cache._used.any() for worker in trainer._workers)
     trainer._train(1)
     assert np.array_equal(trainer.evaluate(planes)[0], before), "training alone changes nothing"
     trainer._promote_candidate_to_best()
@@ -149,9 +155,8 @@ def test_the_candidate_plays_from_its_promotion_on(tmp_path):
     with torch.inference_mode():
         wanted = trainer.net.eval()(torch.from_numpy(planes))[0].numpy()
     assert np.allclose(after, wanted, atol=1e-5)
-    for worker in trainer._workers:
-        assert worker.evaluate is trainer.evaluate
-        assert not worker.cache._used.any(), "what the old network said is forgotten"
+    trainer._play(2)
+    assert np.array_equal(asked, [before, after]), "self-play asks the same network"
 
 
 def test_another_game_is_learned_without_being_named(tmp_path):
@@ -317,10 +322,17 @@ def test_a_run_killed_many_times_comes_to_the_same_weights(tmp_path, gate):
         assert untimed(folder, BY_CHANCE) == untimed(whole, BY_CHANCE)
 
 
-def test_with_two_threads_a_resumed_run_comes_to_the_same_weights(tmp_path):
+def test_with_two_threads_a_resumed_run_comes_to_the_same_weights(tmp_path, monkeypatch):
+    playing = []
+
+    def counted(workers, *arguments, **options):
+        playing.append(len(workers))
+        return play_side_by_side(workers, *arguments, **options)
+
+    monkeypatch.setattr(selfplay, "play_side_by_side", counted)
     config = TINY.replace({"threads": 2, "parallel_games": 64, "games_per_iteration": 20, "dtype": "auto"})
     whole = trained(tmp_path / "whole", config)
-    assert len(whole._workers) == 2
+    assert playing == [2] * config.num_iterations
     folder = tmp_path / "resumed"
     next(Trainer(config, folder).iterations())
     trained(folder, config, resume=True)

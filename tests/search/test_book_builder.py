@@ -4,14 +4,16 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from c4lib.bits import popcount
+from c4lib.cluster import ClusterPool
 from c4lib.games.connect4 import (
     Connect4,
     Geometry,
@@ -26,6 +28,7 @@ from c4lib.search.book import ENTRY, Book
 from c4lib.search.book_builder import SURELY_SLOW_STONES, boards_of_key, build_book, check_book
 from c4lib.search.solver import Solver
 
+from ..nodes import cluster_of
 from .exact import full_depth
 from .positions import random_boards
 
@@ -309,3 +312,28 @@ def test_killed_and_started_again(built, tmp_path):
 
 def _lines(file: Path) -> int:
     return file.read_text().count("\n") if file.exists() else 0
+
+
+def test_any_pool_will_do(built, tmp_path):
+    book, text = built
+    with ThreadPoolExecutor(1) as pool:
+        assert same(build_book(tmp_path / "journal.txt", **SETTINGS, pool=pool), book)
+        assert pool.submit(int).result() == 0, "it is left as it was"
+    assert sorted(names((tmp_path / "journal.txt").read_text())) == sorted(names(text))
+
+
+@pytest.mark.slow
+def test_on_a_cluster_that_loses_a_machine(built, tmp_path):
+    book, text = built
+    journal = tmp_path / "journal.txt"
+    made = []
+    with cluster_of(1, 1) as (address, (doomed, _), kill), ClusterPool(address) as pool:
+        settings = SETTINGS | dict(processes=pool.cores, pool=pool)
+        building = threading.Thread(target=lambda: made.append(build_book(journal, **settings)))
+        building.start()
+        while _lines(journal) < 100 and building.is_alive():
+            time.sleep(0.005)
+        kill(doomed)
+        building.join(120)
+    assert same(*made, book)
+    assert sorted(names(journal.read_text())) == sorted(names(text))
