@@ -24,6 +24,11 @@ def run_starts(stones, step, length):
     return starts
 
 
+def signed(x: int) -> int:
+    """The integer that compiled kernels know 64 bits as: the number `x`, below 2**64, or less by 2**64."""
+    return (x ^ 1 << 63) - (1 << 63)
+
+
 def bit_indices(x: int) -> list[int]:
     """Indices of the one bits of a non-negative integer, lowest first."""
     indices = []

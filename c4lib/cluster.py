@@ -1,15 +1,16 @@
 """Work on several machines, by Ray (the extra `ray`): a pool of workers that is used like a pool of processes."""
 
-import hashlib
 import os
 import socket
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from functools import cache
-from pathlib import Path
 from typing import Any
 
+from .jit import sources_digest
+
 RETRIES = 4  # of work that is lost
+_sources = cache(sources_digest)  # of those that this process was started with
 
 
 class ClusterPool(Executor):
@@ -96,13 +97,6 @@ def _call(sources, function, *arguments, **options):
     if sources != _sources():
         raise ValueError(f"{socket.gethostname()} has another c4lib than this machine: install the same on both")
     return function(*arguments, **options)
-
-
-@cache
-def _sources():
-    """A digest of c4lib's sources."""
-    files = sorted(Path(__file__).parent.rglob("*.py"))
-    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 
 def _first_line(error):

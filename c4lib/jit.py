@@ -267,6 +267,13 @@ def digest(content):
     return hashlib.sha256(content).hexdigest()[:16]
 
 
+def sources_digest():
+    """The digest of the package's sources. Raises ImportError outside a package on disk."""
+    from . import paths
+
+    return digest(b"".join(source.read_bytes() for source in sorted(paths.PACKAGE.rglob("*.py"))))
+
+
 @cache
 def cache_folder():
     """Folder for compiled code, named by a digest of the package's sources, or None where there is none.
@@ -278,8 +285,7 @@ def cache_folder():
     try:
         from . import paths
 
-        sources = b"".join(source.read_bytes() for source in sorted(paths.PACKAGE.rglob("*.py")))
-        folder = paths.cache_folder() / f"numba-{digest(sources)}"
+        folder = paths.cache_folder() / f"numba-{sources_digest()}"
         folder.mkdir(parents=True, exist_ok=True)
         probe = folder / ".writable"
         probe.touch()

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from c4lib.bits import bit_indices, popcount, run_starts
+from c4lib.bits import bit_indices, popcount, run_starts, signed
 
 numbers = st.integers(0, 2**64 - 1) | st.integers(0, 2**441 - 1)  # up to a board of 20 x 20
 
@@ -39,3 +39,8 @@ def test_run_starts_of_whole_arrays_leaves_them_as_they_are(length):
     before = boards.copy()
     assert run_starts(boards, 7, length).tolist() == [run_starts(board, 7, length) for board in before.tolist()]
     assert np.array_equal(boards, before)
+
+
+@given(st.integers(0, 2**64 - 1))
+def test_signed_has_the_same_bits(x):
+    assert signed(x) == np.array(x, np.uint64).view(np.int64)

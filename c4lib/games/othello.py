@@ -26,7 +26,7 @@ is the Kogge-Stone fill of chess programs (https://www.chessprogramming.org/Kogg
 
 import numpy as np
 
-from ..bits import popcount
+from ..bits import popcount, signed
 from ..jit import HAVE_NUMBA, build, compile_function, inline, kernel
 from .base import Game, boards_array
 
@@ -264,8 +264,7 @@ class Othello(Game):
 
     def perft(self, own: int, opp: int, plies: int) -> int:
         """Number of games of exactly `plies` plies from a position."""
-        own, opp = (int(board[0]) for board in boards_array([(own, opp)]))  # with the sign that the kernel gives them
-        return build(perft, AXES=self.axes)(own, opp, plies)
+        return build(perft, AXES=self.axes)(signed(own), signed(opp), plies)
 
 
 def _images(grids):

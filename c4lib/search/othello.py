@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..games.base import boards_array
+from ..bits import signed
 from ..games.othello import AXES, Othello, flips, legal_moves, played
 from ..jit import HAVE_NUMBA, build, inline, kernel, load, memory_block, popcount, store
 from .minimax import ScoringOpponent
@@ -10,13 +10,15 @@ from .minimax import ScoringOpponent
 WIN = 1000  # of a finished game, beside the difference in discs; no evaluation comes near
 MOVE = 1  # every legal move: who has none must pass, who has few must take bad ones
 CORNER = 10  # every disc in a corner, where it can never be turned over
-CORNERS = (1 << 0) | (1 << 7) | (1 << 56) | -(1 << 63)  # constant of the kernel, as the signed integer that it has
 
 
 def corners(size: int) -> int:
-    """The corners of a board."""
+    """The corners of a board, as compiled kernels know them."""
     row = 1 | 1 << (size - 1)
-    return row | row << size * (size - 1)
+    return signed(row | row << size * (size - 1))
+
+
+CORNERS = corners(8)  # constant of the kernel, replaced by `build` for other boards
 
 
 @inline
@@ -62,9 +64,9 @@ class OthelloMinimaxOpponent(ScoringOpponent):
     """Alpha-beta to a fixed depth with `mobility_evaluation`, on any size; of equal moves the first on the board."""
 
     def scores(self, game: Othello, state: np.ndarray, *, exact: bool = True) -> dict[int, int]:
-        search = build(alpha_beta, self.compiled, AXES=game.axes, CORNERS=_signed(corners(game.size)))
+        search = build(alpha_beta, self.compiled, AXES=game.axes, CORNERS=corners(game.size))
         memory, handle = memory_block(1, self.compiled)
-        number = _signed if self.compiled and HAVE_NUMBA else int
+        number = signed if self.compiled and HAVE_NUMBA else int
         scores = {}
         for action in np.flatnonzero(game.legal_actions_mask(state)).tolist():
             there, here = map(number, game.boards(game.apply(state, action)))
@@ -86,8 +88,3 @@ class OthelloGreedyOpponent(ScoringOpponent):
         self.nodes = len(actions)
         # the pass has the bit after the last cell, from where nothing is reached
         return {action: popcount(flips((1 << action) & ~(own | opp), own, opp, game.axes)) for action in actions}
-
-
-def _signed(board):
-    """The integer that compiled kernels know these bits as."""
-    return int(boards_array([(board, 0)])[0][0])
