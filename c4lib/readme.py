@@ -1,4 +1,4 @@
-"""Writes the parts of README.md that repeat what other files say: the notebooks, and how the code is laid out."""
+"""Writes the parts of README.md that repeat what other files say: results, notebooks, and how the code is laid out."""
 
 import ast
 import re
@@ -7,9 +7,22 @@ from pathlib import Path
 
 import nbformat
 
-from . import paths
+from . import paths, results
 
 README = paths.ROOT / "README.md"
+
+# The two pictures of each notebook that the README shows, by number; of others the first one.
+SHOWN = {
+    "01": ("carry", "win_steps"),
+    "02": ("flips", "fill"),
+    "03": ("ladder", "tree"),
+    "04": ("sets", "openings"),
+    "05": ("mistakes", "curves"),
+    "06": ("accuracy", "history"),
+    "08": ("episode", "clock"),
+    "09": ("opinions", "blunder"),
+}
+WIDTH = 200  # of each of them, in pixels
 
 
 def update() -> None:
@@ -19,24 +32,32 @@ def update() -> None:
 
 def updated(text: str) -> str:
     """The text with its generated parts made anew, each between `<!-- name -->` and `<!-- /name -->`."""
-    for name, content in {"notebooks": notebook_table(), "layout": layout()}.items():
+    parts = {
+        "results": results.results_table,
+        "sets": results.sets_table,
+        "notebooks": notebook_table,
+        "layout": layout,
+    }
+    for name, make in parts.items():
         opening, closing = f"<!-- {name} -->\n", f"<!-- /{name} -->"
         if opening not in text or closing not in text:
             raise ValueError(f"README.md lacks the marks {opening.strip()} and {closing}")
         before, _, rest = text.partition(opening)
-        text = f"{before}{opening}{content}\n{closing}{rest.partition(closing)[2]}"
+        text = f"{before}{opening}{make()}\n{closing}{rest.partition(closing)[2]}"
     return text
 
 
 def notebook_table(root: Path = paths.ROOT) -> str:
-    """A row for each notebook: its number, its title, and its figures, the first one shown."""
-    rows = ["| | question | figures |", "|---|---|---|"]
+    """A row for each notebook: its number, its title, and one or two of its figures."""
+    rows = ["| | question | | |", "|---|---|---|---|"]
     for notebook in sorted((root / "notebooks").glob("[0-9][0-9]_*.ipynb")):
         number = notebook.stem[:2]
-        first, *others = figures_of(number, root) or [None]
-        shown = [f'[<img src="figures/{first}" width="240">](figures/{first})'] if first else []
-        links = [f"[{Path(name).stem[3:].replace('_', ' ')}](figures/{name})" for name in others]
-        cells = number, f"[{title(notebook)}](notebooks/{notebook.name})", "<br>".join(shown + links)
+        pictures = [
+            f'[<img src="figures/{name}" width="{WIDTH}" alt="{_label(name)}">](figures/{name})'
+            for name in figures_shown(number, root)
+        ]
+        first, second = [*pictures, "", ""][:2]
+        cells = number, f"[{title(notebook)}](notebooks/{notebook.name})", first, second
         rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows)
 
@@ -53,6 +74,17 @@ def figures_of(number: str, root: Path = paths.ROOT) -> list[str]:
     """Names of the figures of the notebook of that number; of a figure in two formats the sharper one, svg."""
     files = sorted((root / "figures").glob(f"{number}_*"), key=lambda file: file.suffix)  # png before svg
     return sorted({file.stem: file.name for file in files if file.suffix in (".png", ".svg")}.values())
+
+
+def figures_shown(number: str, root: Path = paths.ROOT) -> list[str]:
+    """Those of `figures_of` that stand for the notebook: the ones in `SHOWN` that exist, else the first one."""
+    names = {Path(name).stem[3:]: name for name in figures_of(number, root)}
+    return [names[stem] for stem in SHOWN.get(number, ()) if stem in names] or list(names.values())[:1]
+
+
+def _label(figure: str) -> str:
+    """What a figure is of, from its name."""
+    return Path(figure).stem[3:].replace("_", " ")
 
 
 def layout(root: Path = paths.ROOT) -> str:

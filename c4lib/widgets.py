@@ -69,7 +69,7 @@ class Analyst:
     Raises ValueError for a model that is not there.
     """
 
-    def __init__(self, model: str | None = "connect4-seed", simulations: int = 100):
+    def __init__(self, model: str | None = "connect4", simulations: int = 100):
         if simulations < 1:
             raise ValueError(f"simulations must be at least 1, not {simulations}")
         self.model = model
@@ -381,7 +381,7 @@ def play(
     *,
     moves: str | Iterable[int] = "",
     analysis: bool = False,
-    model: str | None = "connect4-seed",
+    model: str | None = "connect4",
     simulations: int = 100,
     seed: int | None = None,
 ) -> Any:
