@@ -8,6 +8,7 @@ from pathlib import Path
 import nbformat
 
 from . import paths, results
+from .resume import write_text
 
 README = paths.ROOT / "README.md"
 
@@ -27,7 +28,7 @@ WIDTH = 200  # of each of them, in pixels
 
 def update() -> None:
     """Write README.md again."""
-    README.write_text(updated(README.read_text(encoding="utf-8")), encoding="utf-8")
+    write_text(README, updated(README.read_text(encoding="utf-8")))
 
 
 def updated(text: str) -> str:

@@ -1,5 +1,6 @@
 """What long computations share: worker processes that end with their parent, and files that survive a kill."""
 
+import glob
 import multiprocessing
 import os
 import threading
@@ -25,7 +26,13 @@ def worker_pool(
 
 @contextmanager
 def writing(file: Path) -> Iterator[Path]:
-    """A file beside this one to be written: it takes its place at the end, or is gone where something raises."""
+    """A file beside this one to be written: it takes its place at the end, or is gone where something raises.
+
+    What killed writers have left beside this file is taken away first.
+    """
+    for left in file.parent.glob(f"{glob.escape(file.name)}.*.part"):
+        if _has_ended(left.name.split(".")[-2]):
+            left.unlink(missing_ok=True)
     beside = file.with_name(f"{file.name}.{os.getpid()}.part")
     try:
         yield beside
@@ -48,6 +55,17 @@ def drop_unfinished_line(file: Path) -> None:
         content = stream.read()
         if not content.endswith(b"\n"):
             stream.truncate(content.rfind(b"\n") + 1)
+
+
+def _has_ended(process):
+    """Whether surely no process of this machine has this number, which is a text."""
+    if os.name != "posix" or not process.isdecimal():  # Windows would take the signal 0 for Ctrl+C
+        return False
+    try:
+        os.kill(int(process), 0)
+    except (OSError, OverflowError) as error:
+        return isinstance(error, ProcessLookupError)
+    return False
 
 
 def _begin(start, arguments):

@@ -37,7 +37,8 @@ def save(table: pd.DataFrame, file: Path):
 def load(file: Path) -> pd.DataFrame:
     """Read a table of games. Raises ValueError for a file of something else."""
     try:
-        table = pd.read_parquet(file)
+        with file.open("rb") as stream:  # of a path the reader opens the file twice, and it may be another by then
+            table = pd.read_parquet(stream)
     except Exception as error:  # of a damaged file the reader says so in many ways
         raise ValueError(f"{file} is no readable table of games: {error}") from None
     if missing := [name for name in COLUMNS if name not in table]:

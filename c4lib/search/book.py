@@ -6,7 +6,6 @@ mirror image are one entry. How a book is made is the business of `book_builder`
 """
 
 import hashlib
-import os
 import re
 from pathlib import Path
 
@@ -78,12 +77,10 @@ class Book:
 
     def save(self, path: Path) -> None:
         """Write the book to a file, which appears complete or not at all."""
-        beside = path.with_name(f"{path.name}.{os.getpid()}.part")
-        try:
+        from ..resume import writing  # here, since a submission to Kaggle only reads its book
+
+        with writing(path) as beside:
             beside.write_bytes(self.to_bytes())
-            beside.replace(path)
-        finally:
-            beside.unlink(missing_ok=True)
 
     @classmethod
     def load(cls, path: Path) -> "Book":

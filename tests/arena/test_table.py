@@ -19,6 +19,19 @@ def test_a_table_is_kept(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["games.parquet"]
 
 
+def test_a_table_that_is_replaced_while_it_is_read(tmp_path, monkeypatch):
+    file, read = tmp_path / "games.parquet", pd.read_parquet
+    one, two = (play_block("connect4", "random", "mcts:2", [[column]], None, 1) for column in (3, 0))
+    save(one, file)
+
+    def late(source):
+        save(two, file)
+        return read(source)
+
+    monkeypatch.setattr(pd, "read_parquet", late)
+    assert set(load(file)["opening"]) == set(one["opening"])
+
+
 def test_a_file_of_something_else_is_refused(tmp_path):
     text, other = tmp_path / "text.parquet", tmp_path / "other.parquet"
     text.write_text("no table")

@@ -19,6 +19,8 @@ STEMS = [
     "03_search_ablation",
     "04_exact_solver",
     "05_alphazero_tictactoe",
+    "06_alphazero_connect4",
+    "07_elo",
     "08_kaggle_submission",
     "09_play",
 ]
