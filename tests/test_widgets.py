@@ -321,9 +321,7 @@ def test_the_book_answers_at_once():
 
 def test_a_network_is_asked_too():
     position = Position.from_moves("444444")
-    opinion = next(
-        found for found in Analyst("connect4", simulations=20).look(position) if found.value is not None
-    )
+    opinion = next(found for found in Analyst("connect4", simulations=20).look(position) if found.value is not None)
     for shares in (opinion.policy, opinion.visits):
         assert shares[3] is None
         assert sum(share for share in shares if share is not None) == pytest.approx(1, abs=0.01)
