@@ -20,6 +20,7 @@ SHOWN = {
     "04": ("sets", "openings"),
     "05": ("mistakes", "curves"),
     "06": ("accuracy", "history"),
+    "07": ("crosstable", "accuracy"),
     "08": ("episode", "clock"),
     "09": ("opinions", "blunder"),
 }
