@@ -6,7 +6,9 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -48,8 +50,9 @@ def main(parts: Sequence[str] = (), save: Path | None = None) -> None:
 
 
 def perft_tables(save: Path | None) -> Iterator[Table]:
-    """How fast games are counted, by the kernels compiled and by the same code interpreted."""
-    table = empty_table("Games of a number of plies counted, one core", "compiled, million/s", "interpreted, million/s")
+    """How fast games are counted: by the kernels compiled, by the same code interpreted, and by rust-reversi."""
+    headers = "compiled, million/s", "interpreted, million/s", "rust-reversi, million/s"
+    table = empty_table("Games of a number of plies counted, one core", *headers)
     game = Othello()
     for label, kernel, constants, boards, plies in (
         ("Connect Four, 10 plies", connect4.perft, STANDARD.constants, (0, 0), 10),
@@ -60,8 +63,24 @@ def perft_tables(save: Path | None) -> Iterator[Table]:
             count = build(kernel, compiled, **constants)
             start = time.perf_counter()
             speeds.append(count(*boards, plies - fewer) / (time.perf_counter() - start) / 1e6)
+        if kernel is othello.perft and find_spec("rust_reversi"):
+            from rust_reversi import Board
+
+            start = time.perf_counter()
+            speeds.append(rust_perft(Board(), plies - 2) / (time.perf_counter() - start) / 1e6)
         table.add_row(label, *(f"{speed:,.1f}" for speed in speeds))
     yield table
+
+
+def rust_perft(board: Any, plies: int) -> int:
+    """Games of so many plies, 1 or more, from a board of rust-reversi: its own code makes the moves, Python adds up."""
+    if board.is_pass() and not board.is_game_over():
+        passed = board.clone()
+        passed.do_pass()
+        return 1 if plies == 1 else rust_perft(passed, plies - 1)
+    if plies == 1:
+        return board.get_legal_moves().bit_count()
+    return sum(rust_perft(child, plies - 1) for child in board.get_child_boards())
 
 
 def engine_tables(save: Path | None) -> Iterator[Table]:

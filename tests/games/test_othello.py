@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from c4lib.bench import rust_perft
 from c4lib.bits import bit_indices
 from c4lib.cli_alphazero import board_text
 from c4lib.games.base import boards_array
@@ -320,6 +321,34 @@ def test_open_spiel_plays_the_same_game():
         for state, action in zip(theirs, chosen.tolist(), strict=True):
             state.apply_action(action)
         own, opp = game.play_boards(own[on], opp[on], chosen)
+
+
+def test_rust_reversi_finds_the_same_moves():
+    """A hundred random games; there a side that cannot move passes by a call of its own."""
+    rust_reversi = pytest.importorskip("rust_reversi")
+    game, random = GAMES[8], np.random.default_rng(6)
+    for _ in range(100):
+        state, theirs = game.initial_state(), rust_reversi.Board()
+        while not theirs.is_game_over():
+            assert game.terminal_value(state) is None
+            action = int(random.choice(np.flatnonzero(game.legal_actions_mask(state))))
+            if action == game.cells:
+                assert theirs.is_pass()
+                theirs.do_pass()
+            else:
+                assert theirs.get_legal_moves_vec() == np.flatnonzero(game.legal_actions_mask(state)).tolist()
+                theirs.do_move(action)
+            state = game.apply(state, action)
+        assert game.terminal_value(state) is not None
+        discs = [board.bit_count() for board in game.boards(state)]
+        assert sorted(discs) == sorted([theirs.player_piece_num(), theirs.opponent_piece_num()])
+
+
+def test_rust_reversi_counts_the_same_games():
+    rust_reversi = pytest.importorskip("rust_reversi")
+    game = GAMES[8]
+    counts = [game.perft(*game.boards(game.initial_state()), plies) for plies in range(1, 9)]
+    assert [rust_perft(rust_reversi.Board(), plies) for plies in range(1, 9)] == counts
 
 
 def discs_shown(state):
