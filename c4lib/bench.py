@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from .games.connect4 import STANDARD, Connect4
 from .games.othello import Othello
 from .jit import build
 from .progress import bar
+from .results import duration
 from .search.minimax import Connect4MinimaxOpponent
 from .search.negamax import Engine, SearchOptions, SearchResult
 
@@ -54,20 +56,19 @@ def perft_tables(save: Path | None) -> Iterator[Table]:
     headers = "compiled, million/s", "interpreted, million/s", "rust-reversi, million/s"
     table = empty_table("Games of a number of plies counted, one core", *headers)
     game = Othello()
-    for label, kernel, constants, boards, plies in (
-        ("Connect Four, 10 plies", connect4.perft, STANDARD.constants, (0, 0), 10),
-        ("Othello, 11 plies", othello.perft, {"AXES": game.axes}, game.boards(game.initial_state()), 11),
+    rust = import_module("rust_reversi").Board if find_spec("rust_reversi") else None
+    for label, kernel, constants, boards, plies, peer in (
+        ("Connect Four, 10 plies", connect4.perft, STANDARD.constants, (0, 0), 10, None),
+        ("Othello, 11 plies", othello.perft, {"AXES": game.axes}, game.boards(game.initial_state()), 11, rust),
     ):
         speeds = []
         for compiled, fewer in ((True, 0), (False, 4)):  # interpreted to fewer plies
             count = build(kernel, compiled, **constants)
             start = time.perf_counter()
             speeds.append(count(*boards, plies - fewer) / (time.perf_counter() - start) / 1e6)
-        if kernel is othello.perft and find_spec("rust_reversi"):
-            from rust_reversi import Board
-
+        if peer:
             start = time.perf_counter()
-            speeds.append(rust_perft(Board(), plies - 2) / (time.perf_counter() - start) / 1e6)
+            speeds.append(rust_perft(peer(), plies - 2) / (time.perf_counter() - start) / 1e6)
         table.add_row(label, *(f"{speed:,.1f}" for speed in speeds))
     yield table
 
@@ -129,9 +130,7 @@ def _readable(column: str, value: float) -> str:
         return f"{value:,.0f}"
     if column in ("ratio", "speedup", "share", "gain"):
         return f"{value:.3f}"
-    if value >= 1:
-        return f"{value:.2f} s"
-    return f"{1e3 * value:.3f} ms" if value >= 1e-4 else f"{1e6 * value:.2f} us"
+    return duration(value)
 
 
 def empty_table(title: str, *columns: str) -> Table:

@@ -84,7 +84,7 @@ def _score(file, seat=None):
     """Points of the games in a file of `c4 eval`, or of those in one seat: +1 moving first, -1 second."""
     games = pd.read_csv(paths.DATA / file)
     results = games["result"] if seat is None else games["result"][games["seat"] == seat]
-    return str(Score(*((results == value).sum() for value in (1, 0, -1))))
+    return str(Score.of(results))
 
 
 def _outcomes_kept(agents, name):

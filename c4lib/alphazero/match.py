@@ -1,7 +1,7 @@
 """Games of two players side by side, so that a search asks its network about all of them in one batch."""
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -18,6 +18,11 @@ class Tally(NamedTuple):
     wins: int
     draws: int
     losses: int
+
+    @classmethod
+    def of(cls, results: np.ndarray) -> Self:
+        """Results counted: 1 won, 0 drawn, -1 lost."""
+        return cls(*(int(np.sum(results == wanted)) for wanted in (1, 0, -1)))
 
     @property
     def games(self) -> int:
@@ -44,7 +49,7 @@ class Match(NamedTuple):
     @property
     def tally(self) -> Tally:
         """The results, counted."""
-        return Tally(*(int(np.sum(self.results == wanted)) for wanted in (1, 0, -1)))
+        return Tally.of(self.results)
 
 
 def ask(player: Player, game: Game, states: list[np.ndarray], numbers: list[int]) -> list[int | None]:
