@@ -11,7 +11,8 @@ PYTHON ?= $(shell for p in $(PYTHONS); do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 
 PIP = $(BIN)/python -m pip install --quiet -c constraints.txt
-PYTEST = C4_PROGRESS=0 C4_FIGURES=$(CURDIR)/build/figures $(BIN)/pytest -n 2 --dist loadfile
+# Two workers, each with one thread: two that wait for each other's threads take many times as long.
+PYTEST = OMP_NUM_THREADS=1 C4_PROGRESS=0 C4_FIGURES=$(CURDIR)/build/figures $(BIN)/pytest -n 2 --dist loadfile
 NBVAL = --nbval-lax --nbval-current-env --nbval-sanitize-with tests/notebooks/sanitize.cfg --nbval-cell-timeout=600
 
 .DEFAULT_GOAL := help

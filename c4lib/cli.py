@@ -87,16 +87,23 @@ def export(agent, output):
     default=1,
     show_default=True,
     type=click.IntRange(min=1),
-    help="Episodes against each of Kaggle's own agents in each seat; ten take a quarter of an hour.",
+    help="Episodes against each opponent in each seat; ten take a quarter of an hour.",
 )
-def check(submission, only, episodes):
+@click.option(
+    "--against",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="File of another submission, to play against as well as Kaggle's own agents; may be given several times.",
+)
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="CSV for the table.")
+def check(submission, only, episodes, against, output):
     """Test a submission against all that kills one.
 
     Takes about five minutes. A lost game is no failure; an error, an illegal move or time overdrawn is.
     """
     from .kaggle.check import check as passes
 
-    if not passes(submission, only, episodes):
+    if not passes(submission, only, episodes, against, output):
         sys.exit(1)
 
 

@@ -5,7 +5,9 @@ hangs the environment. The file is copied first, so that it stands alone.
 """
 
 import contextlib
+import csv
 import importlib.util
+import io
 import json
 import os
 import shutil
@@ -14,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,11 +25,14 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..progress import bar
+from ..resume import write_text
 from .trial import SUBMISSION, Report
 
 TRIAL = Path(__file__).with_name("trial.py")
 FIRST_TURN = 15.0  # seconds for a first turn that is timed: it loads and compiles, and a minute is in the bank
 MARGIN = 0.1  # seconds that a later move must leave of `actTimeout`
+OWN = "random", "negamax"  # agents that come with Kaggle's environment
+EPISODE = 150  # seconds of wall-clock time for one episode at most: every move of both sides at the full time
 QUICK = 0.3  # seconds a move in the cases that are not about time
 
 
@@ -44,24 +50,25 @@ class Case:
     homeless: bool = False  # with HOME and the folders for caches and temporary files pointing nowhere
 
 
-def cases(episodes: int = 1) -> list[Case]:
-    """The table of cases; so many `episodes` against each of Kaggle's own agents in each seat."""
+def cases(episodes: int = 1, others: Sequence[Path] = ()) -> list[Case]:
+    """The table of cases; so many `episodes` against each of Kaggle's own agents, and `others`, in each seat."""
 
     def play(*players, count=1, bank=None, **configuration):
         return {"kind": "episodes", "players": players, "configuration": configuration, "count": count, "bank": bank}
 
     own, quick = (SUBMISSION, SUBMISSION), {"actTimeout": QUICK}
     short = play(SUBMISSION, "random", **quick, episodeSteps=8)
+    opponents = {name: name for name in OWN} | {str(other): str(other.resolve()) for other in others}
     matches = {
-        f"{opponent}, moving {turn}": players
-        for opponent in ("random", "negamax")
+        f"{name}, moving {turn}": players
+        for name, opponent in opponents.items()
         for turn, players in (("first", (SUBMISSION, opponent)), ("second", (opponent, SUBMISSION)))
     }
     return [
         Case("loader", {"kind": "loader"}, 30),
         Case("validation episode", play(*own), 240, timed=True),
         *(
-            Case(name, play(*players, count=episodes), 60 + 60 * episodes, timed=True, graded=True)
+            Case(name, play(*players, count=episodes), EPISODE * episodes, timed=True, graded=True)
             for name, players in matches.items()
         ),
         Case("low time bank", play(SUBMISSION, "random", bank=1.0, episodeSteps=12), 60),
@@ -90,6 +97,7 @@ class Result:
     first: float | None = None  # seconds of the slowest first turn
     later: float | None = None  # seconds of the slowest other move
     notes: list[str] = field(default_factory=list)
+    games: list[tuple[str, str]] = field(default_factory=list)  # of a graded case: the outcome, and the moves from 1
     killed: bool = False  # the hard limit was reached
 
     def add(self, report: Report) -> None:
@@ -99,14 +107,18 @@ class Result:
         self.first = max((seconds for seconds in (self.first, *report.first) if seconds is not None), default=None)
         self.later = max((seconds for seconds in (self.later, *report.later) if seconds is not None), default=None)
         if self.case.graded:
-            won = sum(outcome == "won" for outcome, _ in report.games)
+            self.games += report.games
             others = [f"{outcome} {moves}" for outcome, moves in report.games if outcome in ("drew", "lost")]
-            self.notes = [f"won {won} of {len(report.games)}", *others, *self.notes]
+            self.notes = [f"won {self.count('won')} of {len(self.games)}", *others, *self.notes]
         if self.case.timed:
             later_limit = self.case.trial["configuration"].get("actTimeout", 2.0) - MARGIN
             for turn, seconds, limit in (("first turn", self.first, FIRST_TURN), ("move", self.later, later_limit)):
                 if seconds is not None and seconds > limit:
                     self.complaints.append(f"a {turn} took {seconds:.2f} s, more than {limit:g} s")
+
+    def count(self, outcome: str) -> int:
+        """How many games went so: won, drew or lost."""
+        return sum(found == outcome for found, _ in self.games)
 
     @property
     def detail(self) -> str:
@@ -115,7 +127,13 @@ class Result:
         return f"{first} (and {len(others)} more)" if others else first
 
 
-def check(path: Path, only: str | None = None, episodes: int = 1) -> bool:
+def check(
+    path: Path,
+    only: str | None = None,
+    episodes: int = 1,
+    others: Sequence[Path] = (),
+    output: Path | None = None,
+) -> bool:
     """Try a submission, print a table of what happened, and return whether all went well.
 
     A lost game is no failure; an error, an illegal move or time overdrawn is.
@@ -123,7 +141,9 @@ def check(path: Path, only: str | None = None, episodes: int = 1) -> bool:
     Args:
         path: the file to be uploaded.
         only: name of the one case to run.
-        episodes: to play against each of Kaggle's own agents in each seat.
+        episodes: to play against each opponent in each seat.
+        others: files of submissions that are opponents too, beside Kaggle's own agents.
+        output: CSV file for the table.
 
     Raises ValueError for a case that does not exist; FileNotFoundError and ModuleNotFoundError where the file or
     Kaggle's environment is missing.
@@ -133,7 +153,7 @@ def check(path: Path, only: str | None = None, episodes: int = 1) -> bool:
         raise FileNotFoundError(f"there is no file {path}")
     if importlib.util.find_spec("kaggle_environments") is None:
         raise ModuleNotFoundError("No module named 'kaggle_environments'", name="kaggle_environments")
-    table = cases(episodes)
+    table = cases(episodes, others)
     chosen = [case for case in table if only in (None, case.name)]
     if not chosen:
         raise ValueError(f"no case {only!r}; there are: {'; '.join(case.name for case in table)}")
@@ -146,6 +166,8 @@ def check(path: Path, only: str | None = None, episodes: int = 1) -> bool:
             if results[-1].killed:  # it would sit out the limit of every case
                 break
     _print(results, len(chosen))
+    if output is not None:
+        write_text(output, _csv(results))
     return len(results) == len(chosen) and not any(result.complaints for result in results)
 
 
@@ -214,6 +236,19 @@ class _Trial:
         else:
             self._process.kill()
         self._process.wait()
+
+
+def _csv(results: list[Result]) -> str:
+    """The results as CSV: a row a case; games where it is graded, seconds where it has timed moves."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("case", "passed", "episodes", "won", "drawn", "lost", "first_turn", "slowest_later", "complaint"))
+    for result in results:
+        games = [len(result.games), *map(result.count, ("won", "drew", "lost"))] if result.case.graded else [""] * 4
+        seconds = ["" if value is None else f"{value:.3f}" for value in (result.first, result.later)]
+        complaint = result.detail if result.complaints else ""
+        writer.writerow((result.case.name, int(not result.complaints), *games, *seconds, complaint))
+    return text.getvalue()
 
 
 def _print(results: list[Result], chosen: int) -> None:

@@ -89,7 +89,10 @@ def episodes(
     bank: float | None = None,
     count: int = 1,
 ) -> None:
-    """Play episodes; the players are SUBMISSION and Kaggle's own agents. Nothing but a loss is forgiven."""
+    """Play episodes; the players are SUBMISSION, Kaggle's own agents and files of other submissions.
+
+    Nothing but a loss is forgiven the submission.
+    """
     from kaggle_environments import make
     from kaggle_environments.envs.connectx import connectx
 
@@ -102,6 +105,8 @@ def episodes(
         moves = [step[ply % 2].action for ply, step in enumerate(env.steps[1:])]
         for seat, player in enumerate(players):
             if player != SUBMISSION:
+                if last[seat].status != "DONE":
+                    report.notes.append(f"the opponent: {last[seat].status}")
                 continue
             turns = [turn[seat] for turn in env.logs if len(turn) > seat and "duration" in turn[seat]]
             seconds = [turn["duration"] for turn in turns]

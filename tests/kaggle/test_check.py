@@ -1,5 +1,6 @@
 """The check lets good submissions pass, and each way of dying is seen by the case that is there for it."""
 
+import csv
 import os
 import re
 import sys
@@ -116,6 +117,26 @@ def test_tells_wins_and_times(submit, capsys, monkeypatch):
     assert " of 2" in output
 
 
+def test_plays_against_other_submissions(submit, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "600")
+    other, broken = tmp_path / "other.py", tmp_path / "broken.py"
+    other.write_text(returning(f"max({LEGAL[:-3]})"))  # fills columns from the right, as GOOD does from the left
+    broken.write_text(returning("1 // 0"))
+    table = tmp_path / "table.csv"
+    slow = submit(returning(f"time.sleep(0.1) or {LEGAL}", "import time"))
+    words = ["check", slow, "--only", f"{other}, moving second", "--episodes", 3, "--against", other]
+    result = CliRunner().invoke(c4, [*map(str, words), "-o", str(table)])
+    assert result.exit_code == 0
+    assert "won 0 of 3, lost 7" in result.output
+    [row] = csv.DictReader(table.open())
+    assert row["case"] == f"{other}, moving second"
+    columns = ("passed", "episodes", "won", "drawn", "lost", "complaint")
+    assert [row[column] for column in columns] == ["1", "3", "0", "0", "3", ""]
+    assert all(0.1 <= float(row[column]) < 10 for column in ("first_turn", "slowest_later"))
+    assert check(submit(GOOD), f"{broken}, moving first", others=[broken])
+    assert "the opponent: ERROR" in capsys.readouterr().out
+
+
 def test_a_lost_game_is_told_with_its_moves(submit, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "300")
     assert check(submit(GOOD), only="negamax, moving second")  # GOOD fills column 1
@@ -142,7 +163,7 @@ def test_a_hanging_agent_is_killed_with_its_children_and_not_tried_again(submit,
     table = [case for case in cases() if case.name in ("loader", "board 1x1x1", "board 4x5x3")]
     for case in table:
         object.__setattr__(case, "limit", 4)
-    monkeypatch.setattr(checker, "cases", lambda episodes: table)
+    monkeypatch.setattr(checker, "cases", lambda *_: table)
     child = "subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)']).pid"
     note = f"open({str(tmp_path / 'pid')!r}, 'w').write(str({child}))"
     start = time.monotonic()
