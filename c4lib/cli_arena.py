@@ -64,18 +64,24 @@ def tournament(agents, game, openings, plies, balanced, gauntlet, seconds, bank,
     table = match.tournament(
         game, agents, lines, output, gauntlet=gauntlet, clock=clock, seed=seed, processes=processes
     )
-    click.echo(_report(table, anchor))
+    click.echo(_report(table, _ratings(table, anchor)))
 
 
 @click.command()
 @click.argument("file", type=PATH)
 @ANCHOR
 @click.option("--resamples", default=1000, show_default=True, type=click.IntRange(min=1), help="Of the bootstrap.")
-def rate(file, anchor, resamples):
+@click.option("-o", "--output", type=PATH, help="CSV file for the ratings.")
+def rate(file, anchor, resamples, output):
     """Ratings of all agents in a file of games, with the bounds that hold 95 % of the doubt."""
     from .arena.table import load
+    from .resume import write_text
 
-    click.echo(_report(load(file), anchor, resamples))
+    table = load(file)
+    ratings = _ratings(table, anchor, resamples)
+    click.echo(_report(table, ratings))
+    if output is not None:
+        write_text(output, ratings.table.to_csv(lineterminator="\n", float_format="%.4f"))
 
 
 @click.command()
@@ -122,14 +128,19 @@ def sprt(new, old, game, elo0, elo1, alpha, beta, openings, plies, seed, process
     click.echo(f"undecided after {len(lines)} openings")
 
 
-def _report(table, anchor, resamples=1000):
-    """The ratings of a table of games, for people."""
+def _ratings(table, anchor, resamples=1000):
+    """The ratings of a table of games; without an anchor minimax:8 is at 0 where it played, or another."""
     from .arena.rating import rate
-    from .arena.table import duplicates
 
     players = sorted({*table["first"], *table["second"]})
     anchor = anchor or next(name for name in ("minimax:8", *players) if name in players)
-    ratings = rate(table, anchor, resamples=resamples)
+    return rate(table, anchor, resamples=resamples)
+
+
+def _report(table, ratings):
+    """The ratings of a table of games, for people."""
+    from .arena.table import duplicates
+
     forms = {"points": "{:.3f}".format} | dict.fromkeys(("rating", "low", "high"), "{:.0f}".format)
     lines = [
         ratings.table.to_string(formatters=forms),

@@ -18,8 +18,12 @@ def test_a_tournament_and_its_ratings(call, tmp_path):
     table = load(file)
     assert len(table) == 3 * 12
     assert table["opening"].nunique() == 6
-    output, error = call(rate, file, "--anchor", "random", "--resamples", 50)
+    ratings = tmp_path / "ratings.csv"
+    output, error = call(rate, file, "--anchor", "random", "--resamples", 50, "-o", ratings)
     assert error is None
+    kept = pd.read_csv(ratings, index_col=0)
+    assert set(kept.index) == {*agents}
+    assert kept.loc["random", ["games", "rating", "low", "high"]].tolist() == [24, 0, 0, 0]
     assert next(line.split() for line in output.splitlines() if line.startswith("random"))[3:6] == ["0", "0", "0"]
     _, error = call(rate, file, "--anchor", "perfect")
     assert "'perfect' did not play" in str(error)
