@@ -13,6 +13,7 @@ from . import paths
 from .arena import accuracy
 from .arena.match import Score
 
+RATED = "perfect", "alphazero:connect4@400", "alphazero:connect4@100", "alphazero:connect4@0", "mcts:1000", "random"
 SHARES = "alphazero:connect4@0", "alphazero:connect4@100", "alphazero:connect4@600"
 
 
@@ -94,6 +95,28 @@ def _outcomes_kept(agents, name):
     return ", ".join(cell.replace(" (", " % (") for cell in table.loc[list(agents), "outcome kept %"])
 
 
+def _ratings():
+    """Elo of some agents of the tournament, with the bounds that hold 95 % of the doubt."""
+    table = pd.read_csv(paths.DATA / "results/arena/ratings.csv", index_col=0)
+    return ", ".join(
+        "{:+.0f} ({:+.0f} to {:+.0f})".format(*table.loc[name, ["rating", "low", "high"]]) for name in RATED
+    )
+
+
+def _kaggle():
+    """How the submission fared in all graded cases of `c4 check`."""
+    table = pd.read_csv(paths.DATA / "results/kaggle/episodes.csv")
+    table = table[table["episodes"].notna()]
+    total = table[["episodes", "won", "drawn", "lost"]].sum().astype(int)
+    failed = (table["passed"] == 0).sum()
+    return (
+        f"{total['episodes']} episodes: {total['won']} won, {total['drawn']} drawn, {total['lost']} lost; "
+        f"{f'{failed} cases failed' if failed else 'no error, time-out or illegal move'}; "
+        f"first turns of at most {duration(table['first_turn'].max())}, "
+        f"no later one over {duration(table['slowest_later'].max())}"
+    )
+
+
 def _self_play():
     table = _self_play_runs()
     plain, cached = table.loc["self-play, no cache"], table.loc["self-play, cache"]
@@ -156,6 +179,19 @@ RESULTS = [
         "AlphaZero's moves that keep the outcome in positions of real play: no search, 100 simulations, 600",
         partial(_outcomes_kept, SHARES, "real_play"),
         f"c4 accuracy {' '.join(SHARES)} -o data/results/alphazero/moves.csv",
+    ),
+    Result(
+        "Elo on one scale, `minimax:8` being 0: `perfect`, AlphaZero with 400, 100 and no simulations, 1,000 random "
+        "playouts a move, random moves",
+        _ratings,
+        "c4 rate data/results/arena/games.parquet -o data/results/arena/ratings.csv",
+    ),
+    Result(
+        "`perfect` as a submission in Kaggle's environment, against Kaggle's two agents and, as submissions too, "
+        "`engine` and the networks `connect4` and `connect4-seed`",
+        _kaggle,
+        "c4 check submission.py --episodes 50 --against engine.py --against alphazero.py --against seed.py "
+        "-o data/results/kaggle/episodes.csv",
     ),
     Result(
         "AlphaZero on 6 × 6 Othello, 100 simulations a move, against `minimax:4`, 100 random openings from both seats",

@@ -126,6 +126,29 @@ def test_results_of_moves_by_other_arithmetic():
     assert re.findall(r"([\d.]+) %", found("AlphaZero's moves that keep")) == shares
 
 
+def test_results_of_the_tournament_by_other_arithmetic():
+    table = {row["player"]: row for row in rows("results/arena/ratings.csv")}
+    names = [f"alphazero:connect4@{simulations}" for simulations in (400, 100, 0)]
+    chosen = [table[name] for name in ("perfect", *names, "mcts:1000", "random")]
+    numbers = [float(row[column]) for row in chosen for column in ("rating", "low", "high")]
+    said = [int(number) for number in re.findall(r"[+-]\d+", found("Elo on one scale"))]
+    assert said == pytest.approx(numbers, abs=0.5)
+    assert float(table["minimax:8"]["rating"]) == 0
+
+
+def test_results_on_kaggle_by_other_arithmetic():
+    table = [row for row in rows("results/kaggle/episodes.csv") if row["episodes"]]
+    counts = [sum(int(row[name]) for row in table) for name in ("episodes", "won", "drawn", "lost")]
+    slowest = max(float(row["slowest_later"]) for row in table)
+    text = found("`perfect` as a submission")
+    said = re.match(r"(\d+) episodes: (\d+) won, (\d+) drawn, (\d+) lost; no error, time-out or illegal move; ", text)
+    assert [int(number) for number in said.groups()] == counts
+    assert {row["passed"] for row in table} == {"1"}
+    assert counts[0] == sum(counts[1:]) >= 500
+    last, unit = re.search(r"no later one over ([\d.]+) (\w+)$", text).groups()
+    assert float(last) * {"s": 1, "ms": 1e-3}[unit] == pytest.approx(slowest, rel=0.005)
+
+
 def test_results_of_self_play_by_other_arithmetic():
     runs = {row["what"]: row for row in rows("results/alphazero/self_play.csv")}
     speeds = [float(runs["self-play, no cache"][name]) for name in ("evaluations", "simulations")]
@@ -185,7 +208,8 @@ def parse(monkeypatch, tmp_path):
 
     silence(c4)
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "submission.py").touch()  # what must exist for `c4 check`
+    for name in ("submission", "engine", "alphazero", "seed"):  # what must exist for `c4 check`
+        (tmp_path / f"{name}.py").touch()
     for folder in (paths.DATA / "results").glob("*/"):  # and for `c4 bench --save`
         (tmp_path / folder.relative_to(paths.ROOT)).mkdir(parents=True, exist_ok=True)
     return lambda line: c4.main(shlex.split(line, comments=True)[1:], standalone_mode=False)
