@@ -22,7 +22,8 @@ export default {
     const controls = panel(ask);
     const strip = analysis();
     const root = html("div", { class: "c4" }, board, message, controls.element, strip.element);
-    root.addEventListener("keydown", (event) => onKey(event, ask, buttons));
+    const keys = (event) => root.contains(event.target) && onKey(event, ask, buttons);
+    window.addEventListener("keydown", keys, true); // the one place that is asked before the notebook
     board.addEventListener("focusin", (event) => {
       for (const button of buttons) button.tabIndex = button === event.target ? 0 : -1; // Tab finds the last one used
     });
@@ -38,7 +39,10 @@ export default {
     };
     model.on("change:view", update);
     update();
-    return () => model.off("change:view", update);
+    return () => {
+      window.removeEventListener("keydown", keys, true);
+      model.off("change:view", update);
+    };
   },
 };
 
