@@ -87,7 +87,7 @@ def export(agent, output):
     default=1,
     show_default=True,
     type=click.IntRange(min=1),
-    help="Episodes against each opponent in each seat; ten take a quarter of an hour.",
+    help="Episodes against each opponent in each seat; fifty against Kaggle's own take two minutes.",
 )
 @click.option(
     "--against",
@@ -209,7 +209,7 @@ def check_file(file):
 @click.argument("parts", nargs=-1, metavar="[engine|solver]...")
 @click.option("--save", type=click.Path(path_type=Path, exists=True, file_okay=False), help="A folder for CSV files.")
 def bench(parts, save):
-    """Measure the search on this machine; all of it takes a quarter of an hour.
+    """Measure the search on this machine; all of it takes twenty minutes.
 
     The solver is compared with BitBully where that is installed: `make setup-peers`.
     """
