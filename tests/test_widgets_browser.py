@@ -20,6 +20,7 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 QUIET = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
 PATIENCE = 60_000  # milliseconds, for a kernel to start and numba to compile
 PAGES = {"jupyterlab": "doc/tree", "notebook": "notebooks"}  # where each application shows a notebook
+KNOWN = {"notebook": "reading 'schema'"}  # what goes wrong there with any notebook, in Notebook 7.6.5
 SCREENSHOTS = paths.BUILD / "screenshots"
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")]
@@ -27,7 +28,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="the
 
 @pytest.fixture(scope="module", params=PAGES)
 def jupyter(tmp_path_factory, request):
-    """A server of its own: the address of its notebooks, and their folder."""
+    """A server of its own: the address of its notebooks, their folder, and an error that is none of ours."""
     pytest.importorskip(request.param)
     pytest.importorskip("anywidget")
     folder = tmp_path_factory.mktemp("jupyter")
@@ -52,7 +53,7 @@ def jupyter(tmp_path_factory, request):
             except OSError:
                 assert server.poll() is None, (folder / "log.txt").read_text()
                 time.sleep(0.2)
-        yield f"{address}/{PAGES[request.param]}", folder
+        yield f"{address}/{PAGES[request.param]}", folder, KNOWN.get(request.param)
     finally:
         server.terminate()
         server.wait(30)
@@ -68,12 +69,12 @@ def browser():
 
 @pytest.fixture
 def show(jupyter, browser, request):
-    """Runs a cell in a notebook; the page with the board that it leaves. Nothing of ours may go wrong meanwhile."""
-    address, folder = jupyter
+    """Runs a cell in a notebook; the page with the board that it leaves. Nothing may go wrong in the page meanwhile."""
+    address, folder, known = jupyter
     name = re.sub(r"\W+", "_", request.node.name)
     errors = []
     page = browser.new_page(viewport={"width": 900, "height": 900})
-    page.on("pageerror", lambda error: errors.append(error.stack))
+    page.on("pageerror", lambda error: errors.append(str(error)))
 
     def run(source):
         kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
@@ -90,7 +91,7 @@ def show(jupyter, browser, request):
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=SCREENSHOTS / f"{name}.png")
     page.close()
-    assert [error for error in errors if "blob:" in error] == []  # an anywidget's code; the page has errors of its own
+    assert [error for error in errors if known is None or known not in error] == []
 
 
 def click(page, column):
