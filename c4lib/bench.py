@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -52,25 +53,28 @@ def main(parts: Sequence[str] = (), save: Path | None = None) -> None:
 
 
 def perft_tables(save: Path | None) -> Iterator[Table]:
-    """How fast games are counted: by the kernels compiled, by the same code interpreted, and by rust-reversi."""
-    headers = "compiled, million/s", "interpreted, million/s", "rust-reversi, million/s"
-    table = empty_table("Games of a number of plies counted, one core", *headers)
+    """How fast games are counted: compiled, by the same code interpreted, and by other libraries where installed."""
+    title = "Games of a number of plies counted, one core, million/s"
+    table = empty_table(title, "compiled", "interpreted", "rust-reversi", "open_spiel")
+    rust, spiel = (import_module(name) if find_spec(name) else None for name in ("rust_reversi", "pyspiel"))
     game = Othello()
-    rust = import_module("rust_reversi").Board if find_spec("rust_reversi") else None
-    for label, kernel, constants, boards, plies, peer in (
-        ("Connect Four, 10 plies", connect4.perft, STANDARD.constants, (0, 0), 10, None),
-        ("Othello, 11 plies", othello.perft, {"AXES": game.axes}, game.boards(game.initial_state()), 11, rust),
+    for label, name, kernel, constants, boards, plies in (
+        ("Connect Four", "connect_four", connect4.perft, STANDARD.constants, (0, 0), 10),
+        ("Othello", "othello", othello.perft, {"AXES": game.axes}, game.boards(game.initial_state()), 11),
     ):
-        speeds = []
-        for compiled, fewer in ((True, 0), (False, 4)):  # interpreted to fewer plies
-            count = build(kernel, compiled, **constants)
-            start = time.perf_counter()
-            speeds.append(count(*boards, plies - fewer) / (time.perf_counter() - start) / 1e6)
-        if peer:
-            start = time.perf_counter()
-            speeds.append(rust_perft(peer(), plies - 2) / (time.perf_counter() - start) / 1e6)
-        table.add_row(label, *(f"{speed:,.1f}" for speed in speeds))
+        counters = [  # the slower ones to fewer plies
+            (partial(build(kernel, True, **constants), *boards), plies),
+            (partial(build(kernel, False, **constants), *boards), plies - 4),
+            (partial(rust_perft, rust.Board()), plies - 2) if rust and name == "othello" else None,
+            (partial(spiel_perft, spiel.load_game(name).new_initial_state()), plies - 4) if spiel else None,
+        ]
+        table.add_row(f"{label}, {plies} plies", *(_speed(*counter) if counter else "" for counter in counters))
     yield table
+
+
+def _speed(count, plies):
+    start = time.perf_counter()
+    return f"{count(plies) / (time.perf_counter() - start) / 1e6:,.1f}"
 
 
 def rust_perft(board: Any, plies: int) -> int:
@@ -82,6 +86,14 @@ def rust_perft(board: Any, plies: int) -> int:
     if plies == 1:
         return board.get_legal_moves().bit_count()
     return sum(rust_perft(child, plies - 1) for child in board.get_child_boards())
+
+
+def spiel_perft(state: Any, plies: int) -> int:
+    """The same from a state of any game of open_spiel; its finished games have no legal actions."""
+    actions = state.legal_actions()
+    if plies == 1:
+        return len(actions)
+    return sum(spiel_perft(state.child(action), plies - 1) for action in actions)
 
 
 def engine_tables(save: Path | None) -> Iterator[Table]:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from c4lib.bench import spiel_perft
 from c4lib.games.connect4 import (
     STANDARD,
     Connect4,
@@ -359,3 +360,9 @@ def test_open_spiel_plays_the_same_game(columns, rows, inarow):
             assert str(their_state).split() == ["".join("o.x"[cell + 1] for cell in row) for row in state.tolist()]
         assert their_state.is_terminal()
         assert their_state.returns()[0] == value * game.current_player(state)
+
+
+def test_open_spiel_counts_the_same_games():
+    pyspiel = pytest.importorskip("pyspiel")
+    theirs = pyspiel.load_game("connect_four").new_initial_state()
+    assert [spiel_perft(theirs, plies) for plies in range(1, 9)] == GAMES_OF_N_PLIES[1:9]  # from 8 on some have ended

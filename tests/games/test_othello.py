@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from c4lib.bench import rust_perft
+from c4lib.bench import rust_perft, spiel_perft
 from c4lib.bits import bit_indices
 from c4lib.cli_alphazero import board_text
 from c4lib.games.base import boards_array
@@ -349,6 +349,12 @@ def test_rust_reversi_counts_the_same_games():
     game = GAMES[8]
     counts = [game.perft(*game.boards(game.initial_state()), plies) for plies in range(1, 9)]
     assert [rust_perft(rust_reversi.Board(), plies) for plies in range(1, 9)] == counts
+
+
+def test_open_spiel_counts_the_same_games():
+    pyspiel = pytest.importorskip("pyspiel")
+    theirs = pyspiel.load_game("othello").new_initial_state()
+    assert [spiel_perft(theirs, plies) for plies in range(1, 8)] == GAMES_OF_N_PLIES[1:8]
 
 
 def discs_shown(state):
