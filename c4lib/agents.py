@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from . import paths
-from .games import GAMES, make_game
+from .games import make_game
 from .games.base import Game
 from .games.connect4 import STANDARD, Connect4
 from .games.othello import Othello
@@ -114,11 +114,11 @@ def opening_book() -> Book:
     return Book.load(paths.BOOK)
 
 
-Maker = Callable[[str, int | None], Agent]  # of an argument and a seed
+Maker = Callable[[Game, str, int | None], Agent]  # of a game, an argument and a seed
 
 
 def _plain(kind: str, agent: Callable[..., Agent]) -> Maker:
-    def make(argument, seed):
+    def make(game, argument, seed):
         if argument:
             raise ValueError(f"{kind} takes no argument")
         return agent(seed=seed)
@@ -127,7 +127,7 @@ def _plain(kind: str, agent: Callable[..., Agent]) -> Maker:
 
 
 def _minimax(opponent: type[ScoringOpponent]) -> Maker:
-    def make(argument, seed):
+    def make(game, argument, seed):
         if not argument.isdecimal() or int(argument) < 1:
             raise ValueError(f"minimax wants a depth in plies, as in minimax:8, not {argument!r}")
         return opponent(int(argument), seed=seed)
@@ -135,43 +135,38 @@ def _minimax(opponent: type[ScoringOpponent]) -> Maker:
     return make
 
 
-def _engine(argument: str, seed: int | None) -> Agent:
+def _engine(game: Game, argument: str, seed: int | None) -> Agent:
     return EngineAgent(_seconds("engine", argument))
 
 
-def _mcts(argument: str, seed: int | None) -> Agent:
+def _mcts(game: Game, argument: str, seed: int | None) -> Agent:
     if not argument.isdecimal() or int(argument) < 2:
         raise ValueError(f"mcts wants simulations, at least 2, as in mcts:1000, not {argument!r}")
     return RolloutAgent(int(argument), seed=seed)
 
 
-def _kaggle(argument: str, seed: int | None) -> Agent:
+def _kaggle(game: Game, argument: str, seed: int | None) -> Agent:
     if argument != "negamax":
         raise ValueError(f"of Kaggle's own agents there is kaggle:negamax, not {argument!r}")
     return KaggleNegamax(seed)
 
 
-def _perfect(argument: str, seed: int | None) -> Agent:
+def _perfect(game: Game, argument: str, seed: int | None) -> Agent:
     if argument == "varied":
         return VariedPerfectAgent(seed)
     return PerfectAgent(_seconds("perfect", argument) if argument else None)
 
 
-def _alphazero(argument: str, seed: int | None) -> Agent:
+def _alphazero(game: Game, argument: str, seed: int | None) -> Agent:
     # torch takes seconds to import
     from .alphazero.agent import AlphaZeroAgent
-    from .alphazero.net import AlphaZeroNet
     from .alphazero.run_folder import find_weights
 
     name, _, simulations = argument.rpartition("@") if "@" in argument else (argument, "", "100")
     if not name or not simulations.isdecimal():
         raise ValueError(f"alphazero wants a model and simulations, as in alphazero:connect4@400, not {argument!r}")
     kept = (paths.MODELS / f"{name}.safetensors").is_file() or not Path(name).exists()
-    net = AlphaZeroNet.load(paths.model(name) if kept else find_weights(name))
-    game = next((game for game in map(make_game, GAMES) if net.fits(game)), None)
-    if game is None:
-        raise ValueError(f"the network {name!r} is of no known game: its shape is {net.shape}")
-    return AlphaZeroAgent(net, game, int(simulations))
+    return AlphaZeroAgent(paths.model(name) if kept else find_weights(name), game, int(simulations))
 
 
 def _seconds(kind, argument):
@@ -232,4 +227,4 @@ def make_agent(name: str, *, seed: int | None = None, game: str = "connect4") ->
         known = ", ".join(pattern for pattern, _ in kinds.values())
         raise ValueError(f"unknown agent {name!r} for {game}; known are {known}")
     _, make = kinds[kind]
-    return make(argument, seed)
+    return make(rules, argument, seed)

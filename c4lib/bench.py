@@ -18,7 +18,7 @@ from rich.table import Table
 from . import bench_alphazero, bench_solver
 from .arena.match import play_match
 from .arena.openings import random_openings
-from .games import connect4, othello
+from .games import connect4, connect4_grid, othello, othello_grid
 from .games.connect4 import STANDARD, Connect4
 from .games.othello import Othello
 from .jit import build
@@ -53,28 +53,42 @@ def main(parts: Sequence[str] = (), save: Path | None = None) -> None:
 
 
 def perft_tables(save: Path | None) -> Iterator[Table]:
-    """How fast games are counted: compiled, by the same code interpreted, and by other libraries where installed."""
-    title = "Games of a number of plies counted, one core, million/s"
-    table = empty_table(title, "compiled", "interpreted", "rust-reversi", "open_spiel")
+    """How fast games are counted: with bits and on a grid, and by other libraries where they are installed.
+
+    The slower ones count fewer plies. What rust-reversi and open_spiel find for a position, Python adds up.
+    """
     rust, spiel = (import_module(name) if find_spec(name) else None for name in ("rust_reversi", "pyspiel"))
+    four, reversi = "Connect Four", "Othello"
     game = Othello()
-    for label, name, kernel, constants, boards, plies in (
-        ("Connect Four", "connect_four", connect4.perft, STANDARD.constants, (0, 0), 10),
-        ("Othello", "othello", othello.perft, {"AXES": game.axes}, game.boards(game.initial_state()), 11),
+    start = game.boards(game.initial_state())
+    speeds: dict[str, dict[str, str]] = {}
+    for label, kernel, constants, boards, plies, grid in (
+        (four, connect4.perft, STANDARD.constants, (0, 0), 10, connect4_grid),
+        (reversi, othello.perft, {"AXES": game.axes}, start, 11, othello_grid),
     ):
-        counters = [  # the slower ones to fewer plies
-            (partial(build(kernel, True, **constants), *boards), plies),
-            (partial(build(kernel, False, **constants), *boards), plies - 4),
-            (partial(rust_perft, rust.Board()), plies - 2) if rust and name == "othello" else None,
-            (partial(spiel_perft, spiel.load_game(name).new_initial_state()), plies - 4) if spiel else None,
-        ]
-        table.add_row(f"{label}, {plies} plies", *(_speed(*counter) if counter else "" for counter in counters))
+        counters = {
+            "bits, compiled": (partial(build(kernel, True, **constants), *boards), plies),
+            "bits, Python": (partial(build(kernel, False, **constants), *boards), plies - 4),
+            "grid, compiled": (grid.count_games, plies - 2),
+            "grid, Python": (partial(grid.count_games, compiled=False), plies - 5),
+        }
+        if rust and label == reversi:
+            counters["rust-reversi"] = partial(rust_perft, rust.Board()), plies - 2
+        if spiel:
+            state = spiel.load_game(label.lower().replace(" ", "_")).new_initial_state()
+            counters["open_spiel"] = partial(spiel_perft, state), plies - 4
+        for who, counter in counters.items():
+            speeds.setdefault(who, {})[label] = _speed(*counter)
+    table = empty_table("Games of a number of plies counted, one core, million/s", four, reversi)
+    for who, found in speeds.items():
+        table.add_row(who, found.get(four, ""), found.get(reversi, ""))
     yield table
 
 
 def _speed(count, plies):
+    count(1)  # compiles
     start = time.perf_counter()
-    return f"{count(plies) / (time.perf_counter() - start) / 1e6:,.1f}"
+    return f"{float(f'{count(plies) / (time.perf_counter() - start) / 1e6:.3g}'):,g}"
 
 
 def rust_perft(board: Any, plies: int) -> int:

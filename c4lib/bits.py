@@ -2,7 +2,7 @@
 
 from .jit import inline, popcount
 
-__all__ = ["bit_indices", "popcount", "run_starts"]
+__all__ = ["bit_indices", "popcount", "run_starts", "signed"]
 
 
 @inline

@@ -175,7 +175,7 @@ def models(monkeypatch, tmp_path):
 @pytest.mark.parametrize(("simulations", "number"), [("", 100), ("@20", 20), ("@0", 0)])
 def test_alphazero(models, simulations, number, by_path):
     model = models / "tictactoe-tiny.safetensors" if by_path else "tictactoe-tiny"
-    agent, game = make_agent(f"alphazero:{model}{simulations}"), TicTacToe()
+    agent, game = make_agent(f"alphazero:{model}{simulations}", game="tictactoe"), TicTacToe()
     assert agent.num_simulations == number
     state = game.apply(game.initial_state(), 4)
     assert game.legal_actions_mask(state)[agent(game, state)]
@@ -189,12 +189,11 @@ def test_alphazero(models, simulations, number, by_path):
         ("@100", "wants a model and simulations"),
         ("tictactoe-tiny@many", "wants a model and simulations"),
         ("tictactoe-tiny@-1", "wants a model and simulations"),
-        ("nothing@5", "there is no model 'nothing': in .* there are chess, tictactoe-tiny"),
-        ("chess@5", "the network 'chess' is of no known game"),
+        ("nothing@5", "there is no model 'nothing': in .* there are tictactoe-tiny"),
+        ("tictactoe-tiny@5", "the network is not of connect4: its shape is "),
     ],
 )
 def test_wrong_models(models, argument, said):
-    AlphaZeroNet((3, 8, 8), 4096, 1, 4).save(models / "chess.safetensors")
     with pytest.raises(ValueError, match=said):
         make_agent(f"alphazero:{argument}")
 

@@ -211,7 +211,7 @@ def test_without_numba_everything_is_interpreted(broken):
         {broken}
         from c4lib import jit
         from c4lib.games.connect4 import Connect4, perft
-        from c4lib.games.grid import count_games
+        from c4lib.games.connect4_grid import count_games
         from c4lib.games.position import Position
         from c4lib import make_agent
         from c4lib.search.negamax import Engine

@@ -20,8 +20,9 @@ it never lies on the edges that its line runs into: shifts that start from those
 That makes signed integers safe too, which compiled kernels and arrays have. Bit 63 is their sign, and shifting right
 copies it downwards; but no run holds it, and what else is shifted right is masked to such cells at once.
 
-The functions below work on Python integers, on arrays of int64, and compiled inside kernels. Filling by doubled steps
-is the Kogge-Stone fill of chess programs (https://www.chessprogramming.org/Kogge-Stone_Algorithm).
+The functions below work on Python integers, on arrays of int64 (of uint64: their `view`), and compiled inside kernels.
+A fill steps by one cell twice and then by pairs, a parallel prefix of one stage, as in Othello programs such as Edax
+(Richard Delorme); the fills of chess programs double every step (Kogge and Stone 1973).
 """
 
 import numpy as np
@@ -118,6 +119,12 @@ def perft(own, opp, plies):
         games += perft(there, here, plies - 1)
         moves ^= move
     return games
+
+
+def words(boards: tuple[int, int], compiled: bool = True) -> tuple[int, int]:
+    """Boards as a kernel takes them: where it is compiled, as signed machine integers; interpreted, as they are."""
+    own, opp = boards
+    return (signed(own), signed(opp)) if compiled and HAVE_NUMBA else (own, opp)
 
 
 def _each_legal(own, opp, axes):
@@ -264,7 +271,7 @@ class Othello(Game):
 
     def perft(self, own: int, opp: int, plies: int) -> int:
         """Number of games of exactly `plies` plies from a position."""
-        return build(perft, AXES=self.axes)(signed(own), signed(opp), plies)
+        return build(perft, AXES=self.axes)(*words((own, opp)), plies)
 
 
 def _images(grids):

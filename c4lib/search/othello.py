@@ -3,8 +3,8 @@
 import numpy as np
 
 from ..bits import signed
-from ..games.othello import AXES, Othello, flips, legal_moves, played
-from ..jit import HAVE_NUMBA, build, inline, kernel, load, memory_block, popcount, store
+from ..games.othello import AXES, Othello, flips, legal_moves, played, words
+from ..jit import build, inline, kernel, load, memory_block, popcount, store
 from .minimax import ScoringOpponent
 
 WIN = 1000  # of a finished game, beside the difference in discs; no evaluation comes near
@@ -66,10 +66,9 @@ class OthelloMinimaxOpponent(ScoringOpponent):
     def scores(self, game: Othello, state: np.ndarray, *, exact: bool = True) -> dict[int, int]:
         search = build(alpha_beta, self.compiled, AXES=game.axes, CORNERS=corners(game.size))
         memory, handle = memory_block(1, self.compiled)
-        number = signed if self.compiled and HAVE_NUMBA else int
         scores = {}
         for action in np.flatnonzero(game.legal_actions_mask(state)).tolist():
-            there, here = map(number, game.boards(game.apply(state, action)))
+            there, here = words(game.boards(game.apply(state, action)), self.compiled)
             alpha = -2 * WIN if exact else max(scores.values(), default=-2 * WIN)
             scores[action] = -search(there, here, self.depth - 1, -2 * WIN, -alpha, handle)
         self.nodes = int(memory[0])
@@ -87,4 +86,4 @@ class OthelloGreedyOpponent(ScoringOpponent):
         actions = np.flatnonzero(game.legal_actions_mask(state)).tolist()
         self.nodes = len(actions)
         # the pass has the bit after the last cell, from where nothing is reached
-        return {action: popcount(flips((1 << action) & ~(own | opp), own, opp, game.axes)) for action in actions}
+        return {action: popcount(flips(1 << action, own, opp, game.axes)) for action in actions}

@@ -82,6 +82,30 @@ def test_random_games_agree_with_the_plain_twin(size):
     assert values == {None, -1.0, 0.0, 1.0} if size < 8 else {None, -1.0, 1.0} <= values
 
 
+def test_a_thousand_games_in_lockstep_with_the_plain_twin():
+    game = GAMES[8]
+    random = np.random.default_rng(4)
+    grids, mark = [plain.start(8)] * 1000, "x"
+    own, opp = game.initial_boards(1000)
+    while grids:
+        assert [plain.boards(grid, mark) for grid in grids] == list(
+            zip(own.view(np.uint64).tolist(), opp.view(np.uint64).tolist(), strict=True)
+        )
+        choices = [plain.actions(grid, mark) for grid in grids]
+        assert [np.flatnonzero(mask).tolist() for mask in game.legal_boards(own, opp)] == choices
+        values = game.terminal_boards(own, opp)
+        on = np.isnan(values)
+        assert on.tolist() == [bool(actions) for actions in choices]
+        ended = [grid for grid, actions in zip(grids, choices, strict=True) if not actions]
+        leads = [plain.count(grid, mark) - plain.count(grid, plain.other(mark)) for grid in ended]
+        assert values[~on].tolist() == np.sign(leads).tolist()
+        chosen = [int(random.choice(actions)) for actions in choices if actions]
+        goes_on = [grid for grid, actions in zip(grids, choices, strict=True) if actions]
+        grids = [plain.after(grid, action, mark) for grid, action in zip(goes_on, chosen, strict=True)]
+        own, opp = game.play_boards(own[on], opp[on], np.array(chosen, int))
+        mark = plain.other(mark)
+
+
 def test_the_start_is_the_usual_one():
     game = GAMES[8]
     first, second = game.boards(game.initial_state())

@@ -6,8 +6,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from c4lib.agents import make_agent
-from c4lib.games.othello import Othello
-from c4lib.search.othello import CORNER, MOVE, WIN, OthelloGreedyOpponent, OthelloMinimaxOpponent
+from c4lib.games.othello import Othello, words
+from c4lib.jit import build, memory_block
+from c4lib.search.othello import (
+    CORNER,
+    MOVE,
+    WIN,
+    OthelloGreedyOpponent,
+    OthelloMinimaxOpponent,
+    alpha_beta,
+    corners,
+)
 
 from ..games import plain_othello as plain
 
@@ -23,22 +32,24 @@ def evaluation(grid, mark):
     return MOVE * moves + CORNER * (corners.count(mark) - corners.count(plain.other(mark)))
 
 
-def minimax(grid, mark, depth):
-    """Value for the side to move, without a window."""
+def minimax(grid, mark, depth, seen=None):
+    """Value for the side to move, without a window; the actions of all positions it meets are appended to `seen`."""
     actions = plain.actions(grid, mark)
+    if seen is not None:
+        seen.append(actions)
     if not actions:
         more = plain.count(grid, mark) - plain.count(grid, plain.other(mark))
         return more + WIN * int(np.sign(more))
     if depth == 0:
         return evaluation(grid, mark)
-    return max(-minimax(plain.after(grid, action, mark), plain.other(mark), depth - 1) for action in actions)
+    return max(-minimax(plain.after(grid, action, mark), plain.other(mark), depth - 1, seen) for action in actions)
 
 
-def some_positions(size, number, seed):
-    """Positions of random games that go on, as (state, grid, side to move)."""
+def some_positions(size, number, seed, empty=None):
+    """Positions of random games that go on, as (state, grid, side to move); at most so many cells are empty."""
     positions = []
     for grid, mark, action in plain.random_games(number, size, seed):
-        if action is not None:
+        if action is not None and plain.count(grid, ".") <= (size * size if empty is None else empty):
             cells = [[{"x": 1, "o": -1, ".": 0}[cell] for cell in row] for row in grid]
             mover = np.full((size, size), 1 if mark == "x" else -1)
             positions.append((np.array([cells, mover], np.int8), grid, mark))
@@ -67,13 +78,46 @@ def test_pruned_scores_choose_the_same_move():
         assert all(pruned[action] >= exact[action] for action in exact)
 
 
-def test_the_last_cell_of_the_big_board_is_no_sign():
-    """Bit 63 is the sign of the kernels' integers: as many boards with a disc there, and its mirror images, say."""
-    game = GAMES[8]
-    for state, _, _ in some_positions(8, 20, seed=5):
-        images = game.symmetries(state, np.zeros(game.action_size))
-        best = {max(OthelloMinimaxOpponent(3).scores(game, image).values()) for image, _ in images}
-        assert len(best) == 1
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("size", SIZES)
+def test_the_last_moves_are_played_out(size, compiled):
+    """Sides pass, games end, and discs lie on the last cell, on 8 x 8 the sign of the kernels' integers."""
+    opponent = OthelloMinimaxOpponent(12, compiled=compiled)
+    seen, corner = [], []
+    for state, grid, mark in some_positions(size, 6, seed=size, empty=5):
+        expected = {
+            action: -minimax(plain.after(grid, action, mark), plain.other(mark), 11, seen)
+            for action in plain.actions(grid, mark)
+        }
+        assert opponent.scores(GAMES[size], state) == expected
+        assert all(value == 0 or abs(value) > WIN for value in expected.values())
+        corner.append(grid[-1][-1] == mark)
+    assert [] in seen
+    assert [size * size] in seen
+    assert set(corner) == {True, False}
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_a_window_leaves_out_nodes_and_keeps_the_bounds(compiled):
+    random = np.random.default_rng(6)
+    game, depth = GAMES[6], 3
+    search = build(alpha_beta, compiled, AXES=game.axes, CORNERS=corners(6))
+    outcomes, visited, all_nodes = set(), 0, 0
+    for state, grid, mark in some_positions(6, 8, seed=6):
+        seen = []
+        value = minimax(grid, mark, depth, seen)
+        boards = words(game.boards(state), compiled)
+        memory, handle = memory_block(1, compiled)
+        assert search(*boards, depth, -2 * WIN, 2 * WIN, handle) == value
+        visited, all_nodes = visited + int(memory[0]), all_nodes + len(seen)
+        for alpha in value + random.integers(-12, 12, 8):
+            beta = alpha + random.integers(1, 8)
+            found = search(*boards, depth, int(alpha), int(beta), handle)
+            outcome = "low" if found <= alpha else "high" if found >= beta else "exact"
+            assert {"low": value <= found, "high": value >= found, "exact": value == found}[outcome]
+            outcomes.add(outcome)
+    assert outcomes == {"low", "high", "exact"}
+    assert visited < 0.7 * all_nodes
 
 
 @settings(deadline=None, max_examples=30)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from c4lib.games import grid
+from c4lib.games import connect4_grid as grid
 from c4lib.games.connect4 import Connect4, Geometry
 
 from . import plain
