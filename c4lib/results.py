@@ -194,7 +194,7 @@ RESULTS = [
         "-o data/results/kaggle/episodes.csv",
     ),
     Result(
-        "AlphaZero on 6 × 6 Othello, 100 simulations a move, against `minimax:4`, 100 random openings from both seats",
+        "AlphaZero on Othello, 6 × 6, 100 simulations a move, against `minimax:4`, 100 random openings from both seats",
         partial(_score, "models/othello6/minimax4.csv"),
         "c4 eval --game othello6 --agent alphazero:othello6@100 --opponent minimax:4 --games 200 "
         "-o data/models/othello6/minimax4.csv",
@@ -204,6 +204,18 @@ RESULTS = [
         partial(_score, "models/othello6/greedy.csv"),
         "c4 eval --game othello6 --agent alphazero:othello6@100 --opponent greedy --games 200 "
         "-o data/models/othello6/greedy.csv",
+    ),
+    Result(
+        "AlphaZero on Othello, 8 × 8, 100 simulations a move, against `minimax:4`, 100 random openings from both seats",
+        partial(_score, "models/othello/minimax4.csv"),
+        "c4 eval --game othello --agent alphazero:othello@100 --opponent minimax:4 --games 200 "
+        "-o data/models/othello/minimax4.csv",
+    ),
+    Result(
+        "... against `greedy`",
+        partial(_score, "models/othello/greedy.csv"),
+        "c4 eval --game othello --agent alphazero:othello@100 --opponent greedy --games 200 "
+        "-o data/models/othello/greedy.csv",
     ),
     Result(
         "Self-play on one core, an untrained network of 6 blocks and 64 channels, 128 games at one time",

@@ -97,6 +97,8 @@ def test_results_of_the_perfect_player_by_other_arithmetic():
         ("models/connect4/empty_perfect.csv", ("1",)),
         ("models/othello6/minimax4.csv", ("1", "-1")),
         ("models/othello6/greedy.csv", ("1", "-1")),
+        ("models/othello/minimax4.csv", ("1", "-1")),
+        ("models/othello/greedy.csv", ("1", "-1")),
     ],
 )
 def test_results_of_matches_by_other_arithmetic(file, seats):
