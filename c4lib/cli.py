@@ -206,7 +206,7 @@ def check_file(file):
 
 
 @c4.command()
-@click.argument("parts", nargs=-1, metavar="[engine|solver]...")
+@click.argument("parts", nargs=-1, metavar="[perft|engine|solver|alphazero]...")
 @click.option("--save", type=click.Path(path_type=Path, exists=True, file_okay=False), help="A folder for CSV files.")
 def bench(parts, save):
     """Measure the search on this machine; all of it takes twenty minutes.

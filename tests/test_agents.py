@@ -189,11 +189,13 @@ def test_alphazero(models, simulations, number, by_path):
         ("@100", "wants a model and simulations"),
         ("tictactoe-tiny@many", "wants a model and simulations"),
         ("tictactoe-tiny@-1", "wants a model and simulations"),
-        ("nothing@5", "there is no model 'nothing': in .* there are tictactoe-tiny"),
+        ("nothing@5", "there is no model 'nothing': in .* there are chess, tictactoe-tiny"),
+        ("chess@5", "the network is not of connect4: its shape is "),
         ("tictactoe-tiny@5", "the network is not of connect4: its shape is "),
     ],
 )
 def test_wrong_models(models, argument, said):
+    AlphaZeroNet((3, 8, 8), 4096, 1, 4).save(models / "chess.safetensors")
     with pytest.raises(ValueError, match=said):
         make_agent(f"alphazero:{argument}")
 

@@ -75,9 +75,8 @@ def count_games(plies: int, size: int = 8, compiled: bool = True) -> int:
     """`perft` from the start, compiled or interpreted."""
     game = Othello(size)
     cells, handle = memory_block(game.cells, compiled)
-    start = np.ravel(game.initial_state()[0]) % 3  # the first player is 1, the second 2
-    for cell, mark in enumerate(start.tolist()):
-        cells[cell] = mark
+    start = (np.ravel(game.initial_state()[0]) % 3).tolist()  # the first player is 1, the second 2
+    cells[:] = start
     games = build(perft, compiled, SIZE=size)(handle, 1, plies)
-    assert list(cells) == start.tolist(), "every move has been taken back"
+    assert list(cells) == start, "every move has been taken back"
     return games

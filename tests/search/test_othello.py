@@ -78,6 +78,18 @@ def test_pruned_scores_choose_the_same_move():
         assert all(pruned[action] >= exact[action] for action in exact)
 
 
+def test_the_last_cell_of_the_big_board_is_no_sign():
+    """Bit 63 is the sign of the kernels' integers: as many boards with a disc there, and its mirror images, say."""
+    game = GAMES[8]
+    taken = 0
+    for state, _, _ in some_positions(8, 20, seed=5):
+        images = game.symmetries(state, np.zeros(game.action_size))
+        best = {max(OthelloMinimaxOpponent(3).scores(game, image).values()) for image, _ in images}
+        assert len(best) == 1
+        taken += any(image[0, 7, 7] for image, _ in images)
+    assert taken > 10
+
+
 @pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize("size", SIZES)
 def test_the_last_moves_are_played_out(size, compiled):
